@@ -12,6 +12,7 @@ from hypothesis import settings as tries
 from hypothesis import strategies as st
 
 from tests.worker.adapters.redis.store_samples import HEAD, NEWER, judge_request, pull_ref, settings_for
+from tests.worker.judge.samples import ledger_entry
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from tests.world.redis import RedisServer
 from worker.adapters.redis.connection.client import items
@@ -79,18 +80,15 @@ class History:
             self.store.events.record_started(
                 pull_ref(), entry.fence, evaluation_started(entry.verdict, EventPublishing())
             )
-        children_with_events = [(child, _events_of(child)) for child in children]
+        child_events = [(child, _events_of(child)) for child in children]
         self.store.ledger.append(
-            pull_ref(), entry, _events_of(entry)[entry.verdict.parent_eval_id is None :], children_with_events
+            pull_ref(), entry, _events_of(entry)[entry.verdict.parent_eval_id is None :], child_events
         )
         self.entries += children
 
     def _entry(self, fence: int, score: float, parent: EvalId | None, nth: int = 0) -> LedgerEntry:
         verdict = rejected(eval_id=EvalId(f"{len(self.entries) + nth:04}"), score=score, parent_eval_id=parent)
-        return LedgerEntry(
-            eval_id=verdict.eval_id, created_at=verdict.created_at, round=1, fence=fence, head_sha=HEAD,
-            fingerprint=verdict.fingerprint, diff_summary="", verdict=verdict,
-        )  # fmt: skip
+        return ledger_entry(verdict, created_at=verdict.created_at, fence=fence, head_sha=HEAD)
 
     def ledger(self) -> dict[str, str]:
         return {entry.eval_id: entry.model_dump_json() for entry in self.store.ledger.entries(pull_ref())}

@@ -64,9 +64,7 @@ CASES = st.builds(
 
 @tries(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CASES)
-def test_every_evaluation_begins_and_ends_once_with_heuristic_score(
-    redis: RedisServer, server: HTTPServer, case: Case
-) -> None:
+def test_every_evaluation_begins_and_ends_once_with_a_score(redis: RedisServer, server: HTTPServer, case: Case) -> None:
     model = FakeAnthropic(server)
     access = ModelAccess(SecretStr("k"), model.url, MODEL, 10.0, 1, 0.01, 8_000)
     settings = settings_for(redis.url, model=access)

@@ -37,7 +37,7 @@ from worker.judge.rulings import EvidenceBundle
 
 HEAD, BASE = "a" * 40, "b" * 40
 NOW = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
-NEVER_ESCALATE, ALWAYS_ESCALATE = 0.0, 2.0
+NEVER_ASK, ALWAYS_ASK = 0.0, 2.0
 """Thresholds of the heuristic confidence: none is below the first, each is below the second."""
 
 DIFF = """\

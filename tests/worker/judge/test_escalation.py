@@ -85,7 +85,7 @@ def test_ci_and_then_missing_issue_stop_judging(
         (SUSPECT, {"has_model": False, "no_model": ModelSkipReason.WITHHELD}, "StopJudging unproven withheld"),
     ],
 )
-def test_model_is_asked_only_below_the_threshold(
+def test_model_is_asked_below_the_threshold(
     opinion: HeuristicOpinion, changes: dict[str, object], expected: str
 ) -> None:
     assert chosen_route(opinion, **changes) == expected
@@ -109,9 +109,7 @@ NOT_MATCHED = "confidence 0.58 < 0.70: AC2 has no matching change"
         (SUSPECT, {"has_model": False, "no_model": ModelSkipReason.WITHHELD}, f"{NOT_MATCHED}; no changed file may be sent to a model"),
     ],
 )  # fmt: skip
-def test_reason_names_confidence_and_threshold(
-    opinion: HeuristicOpinion, changes: dict[str, object], reason: str
-) -> None:
+def test_reason_names_what_was_compared(opinion: HeuristicOpinion, changes: dict[str, object], reason: str) -> None:
     assert choose_route(escalation_input(opinion, **changes)).reason == reason
 
 

@@ -190,7 +190,7 @@ WORDING_SETS = tuple((*some[first:], *some[:first]) for first, some in enumerate
 """Five sets with one wording of each aim; the aims are rotated, so that their disguises differ."""
 
 
-def slow_cases(cases: Iterable[str]) -> list[Any]:
+def all_slow(cases: Iterable[str]) -> list[Any]:
     return [pytest.param(case, WORDINGS, marks=pytest.mark.slow) for case in cases]
 
 
@@ -224,7 +224,7 @@ def test_orders_have_five_distinct_wordings_each() -> None:
     assert {"diff", "code comment", "issue", "test name", "file name", "CI log", "AGENTS.md at head"} <= set(FIELDS)
 
 
-@pytest.mark.parametrize(("field", "wordings"), [*zip(FIELDS, cycle(WORDING_SETS), strict=False), *slow_cases(FIELDS)])
+@pytest.mark.parametrize(("field", "wordings"), [*zip(FIELDS, cycle(WORDING_SETS), strict=False), *all_slow(FIELDS)])
 def test_no_disguised_order_leaves_its_fence_or_changes_the_prompt(field: str, wordings: tuple[str, ...]) -> None:
     innocent = build_prompt(**FIELDS[field](INNOCENT))
     for text, disguise in zip(wordings, cycle(DISGUISES), strict=False):
@@ -236,9 +236,7 @@ def test_no_disguised_order_leaves_its_fence_or_changes_the_prompt(field: str, w
         assert (built.system, built.schema, built.version) == (innocent.system, innocent.schema, innocent.version)
 
 
-@pytest.mark.parametrize(
-    ("disguise", "wordings"), [*zip(DISGUISES, cycle(WORDING_SETS), strict=False), *slow_cases(DISGUISES)]
-)
+@pytest.mark.parametrize(("disguise", "wordings"), [*zip(DISGUISES, cycle(WORDING_SETS), strict=False), *all_slow(DISGUISES)])  # fmt: skip
 def test_disguised_order_is_shown_as_data(disguise: str, wordings: tuple[str, ...]) -> None:
     innocent = unfenced_text(build_prompt(**FIELDS["issue"](INNOCENT)).turns[0])
     for text in wordings:

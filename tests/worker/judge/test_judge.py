@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.worker.judge.samples import (
-    ALWAYS_ESCALATE,
+    ALWAYS_ASK,
     BASE,
     DIFF,
     DOCS_CHANGE,
     HEAD_TEXTS,
-    NEVER_ESCALATE,
+    NEVER_ASK,
     NOW,
     ScriptedModel,
     abstain_verdict,
@@ -121,17 +121,17 @@ WITHHELD = with_unread_file("big.py", UnreadReason.NEVER_SEND, diff=DIFF + new_f
         (NOTHING_READABLE, (), 0.7, "abstain too_large", "huge.json"),
         ({**WANTS_ISSUE, "issues": ()}, (), 0.7, "abstain no_criteria", "No issue is linked, and this repository"),
         (WANTS_ISSUE, (accept_answer(),), 0.7, "accept", "It retries."),
-        ({"policy": Policy(never_send=("other.py",))}, (accept_answer(),), ALWAYS_ESCALATE, "accept", "It retries."),
-        ({}, (), NEVER_ESCALATE, "abstain unproven", "this tier asks no model"),
-        (STUB_CHANGE, (), NEVER_ESCALATE, "reject half_finished", "stub"),
-        (STUB_CHANGE, (OUTAGE,), ALWAYS_ESCALATE, "reject half_finished", "stub"),
-        (STUB_CHANGE, ("prose", "prose"), ALWAYS_ESCALATE, "reject half_finished", "stub"),
-        (STUB_CHANGE, (CAP_REACHED,), ALWAYS_ESCALATE, "reject half_finished", "stub"),
-        (DOCS_CHANGE, (), NEVER_ESCALATE, "accept", "spelling"),
-        (DOCS_CHANGE, (OUTAGE,), ALWAYS_ESCALATE, "abstain judge_unavailable", "status 529 (overloaded_error)"),
-        (DOCS_CHANGE, (CAP_REACHED,), ALWAYS_ESCALATE, "accept", "spelling"),
-        (DOCS_WITHOUT_ACCEPT_ALONE, (), NEVER_ESCALATE, "abstain unproven", "this repository accepts nothing without a model (`accept_alone`)"),
-        ({**DOCS_CHANGE, **UNREAD}, (CAP_REACHED,), ALWAYS_ESCALATE, "abstain too_large", "huge.json"),
+        ({"policy": Policy(never_send=("other.py",))}, (accept_answer(),), ALWAYS_ASK, "accept", "It retries."),
+        ({}, (), NEVER_ASK, "abstain unproven", "this tier asks no model"),
+        (STUB_CHANGE, (), NEVER_ASK, "reject half_finished", "stub"),
+        (STUB_CHANGE, (OUTAGE,), ALWAYS_ASK, "reject half_finished", "stub"),
+        (STUB_CHANGE, ("prose", "prose"), ALWAYS_ASK, "reject half_finished", "stub"),
+        (STUB_CHANGE, (CAP_REACHED,), ALWAYS_ASK, "reject half_finished", "stub"),
+        (DOCS_CHANGE, (), NEVER_ASK, "accept", "spelling"),
+        (DOCS_CHANGE, (OUTAGE,), ALWAYS_ASK, "abstain judge_unavailable", "status 529 (overloaded_error)"),
+        (DOCS_CHANGE, (CAP_REACHED,), ALWAYS_ASK, "accept", "spelling"),
+        (DOCS_WITHOUT_ACCEPT_ALONE, (), NEVER_ASK, "abstain unproven", "this repository accepts nothing without a model (`accept_alone`)"),
+        ({**DOCS_CHANGE, **UNREAD}, (CAP_REACHED,), ALWAYS_ASK, "abstain too_large", "huge.json"),
         ({**DOCS_CHANGE, **UNREAD}, (), 0.7, "abstain too_large", "huge.json"),
         (UNREAD, (accept_answer(),), 0.7, "abstain too_large", "huge.json"),
         (UNREAD, (reject_answer(),), 0.7, "reject weak_test", "The test proves nothing"),
@@ -163,7 +163,7 @@ def test_decision_follows_from_dossier_threshold_and_answers(
     assert verdict.escalated is any(answer is not CAP_REACHED for answer in answers)
     replies = sum(answer not in (OUTAGE, CAP_REACHED) for answer in answers)
     assert verdict.judge_cost_usd == Decimal("0.001") * replies
-    tier = "heuristic" if not replies else "llm" if threshold == ALWAYS_ESCALATE else "hybrid"
+    tier = "heuristic" if not replies else "llm" if threshold == ALWAYS_ASK else "hybrid"
     assert (verdict.judge_kind, verdict.judge_model is None) == (tier, tier == "heuristic")
     assert ("parse_failed" in verdict.signals) is (len(answers) > 1 and expected.startswith("abstain"))
 
@@ -174,7 +174,7 @@ def test_failed_ci_abstains_with_the_ci_report(diff: str) -> None:
     ci = failed_ci(
         CiCheck(name="unit", conclusion="failure", log_tail=log), CiCheck(name="lint", conclusion="timed_out")
     )
-    verdict = judge_dossier(model_of(), ALWAYS_ESCALATE, diff=diff, files=None, ci=ci)
+    verdict = judge_dossier(model_of(), ALWAYS_ASK, diff=diff, files=None, ci=ci)
     assert (decision_of(verdict), verdict.concern) == (
         "abstain ci_failed",
         "CI failed on this head: unit (failure), lint (timed out). Failing tests: tests/test_upload.py::test_503.",
@@ -186,10 +186,10 @@ def test_failed_ci_abstains_with_the_ci_report(diff: str) -> None:
     ("threshold", "model", "globs", "skipped"),
     [
         (0.7, None, (), "no_model"),
-        (ALWAYS_ESCALATE, None, (), "no_model"),
-        (NEVER_ESCALATE, None, (), "tier"),
-        (ALWAYS_ESCALATE, model_of(), ("**",), "withheld"),
-        (ALWAYS_ESCALATE, model_of(), ("*.py",), "withheld"),
+        (ALWAYS_ASK, None, (), "no_model"),
+        (NEVER_ASK, None, (), "tier"),
+        (ALWAYS_ASK, model_of(), ("**",), "withheld"),
+        (ALWAYS_ASK, model_of(), ("*.py",), "withheld"),
     ],
 )
 def test_change_is_unproven_when_no_model_may_be_asked(
@@ -329,7 +329,7 @@ def test_change_too_large_for_the_prompt_is_not_accepted() -> None:
 )
 def test_issue_too_long_for_any_model_is_not_sent(changes: dict[str, Any], expected: str) -> None:
     many = tuple(Criterion(id=f"AC{n}", text="x" * 300) for n in range(100))
-    tight = replace(judge_context(model_of(), ALWAYS_ESCALATE), token_budget=TokenBudget(30_000))
+    tight = replace(judge_context(model_of(), ALWAYS_ASK), token_budget=TokenBudget(30_000))
     verdict = judge(dossier(criteria=many, **changes), evaluation_header(), tight)
     assert (decision_of(verdict), verdict.judge_kind) == (expected, "heuristic")
 
@@ -359,7 +359,7 @@ UNMET = {"evidence": [STUB_AT], "criteria": criteria("met", "missing", evidence=
     ids=["accept", "another reason", "the same reason"],
 )  # fmt: skip
 def test_fact_rejects_whatever_the_model_answers(answer: dict[str, Any], concern: str, next_step: str | None) -> None:
-    verdict = judge_dossier(model_of(answer), ALWAYS_ESCALATE, **STUB_CHANGE)
+    verdict = judge_dossier(model_of(answer), ALWAYS_ASK, **STUB_CHANGE)
     assert (decision_of(verdict), verdict.judge_kind) == ("reject half_finished", "llm")
     assert verdict.concern.endswith(concern)
     assert (verdict.concern == concern, verdict.next_step == next_step) == (next_step is not None,) * 2

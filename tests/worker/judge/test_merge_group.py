@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.worker.judge.samples import ledger_entry
 from tests.worker.publishing.texts.samples import HEAD, abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.merge_group import MergeGroup
@@ -39,25 +40,16 @@ DIFF = """diff --git a/a.py b/a.py
 -y = 2
 +y = 3
 """
+CHANGED_LINES = hash_changed_lines(diff_of(DIFF))
 MOVED = DIFF.replace("@@ -1,2 +1,2 @@\n x = 1", "@@ -8,2 +9,2 @@\n z = 1")
 OTHER = DIFF.replace("y = 3", "y = 4")
 NO_FILE = "--- a/a.py\n+++ b/a.py\n@@ -1,9 +1,9 @@\n-x\n"
 
 
 def entry_of(verdict: Accept | Reject | Abstain | None = None, **changes: Any) -> LedgerEntry:
-    made = verdict or accepted()
-    fields: dict[str, Any] = {
-        "eval_id": made.eval_id,
-        "created_at": made.created_at,
-        "round": 1,
-        "fence": 1,
-        "head_sha": made.subject.head_sha,
-        "fingerprint": made.fingerprint,
-        "diff_summary": "",
-        "changed_lines": hash_changed_lines(diff_of(DIFF)),
-        "verdict": made,
-    }
-    return LedgerEntry(**{**fields, **changes})
+    recorded = verdict or accepted()
+    fields = {"created_at": recorded.created_at, "head_sha": recorded.subject.head_sha, "changed_lines": CHANGED_LINES}
+    return ledger_entry(recorded, **{**fields, **changes})
 
 
 def check_run(conclusion: str | None, title: str = "Words") -> PublishedCheckRun:

@@ -1,6 +1,5 @@
 """The verdicts that code gives on a whole pull request and on each CI check."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.worker.judge.samples import ledger_entry
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from worker.domain.dossier import CiCheck
 from worker.domain.ids import EvalId, new_eval_id
@@ -41,16 +41,7 @@ ID = EvalId("0199bbbb-0000-7000-8000-000000000009")
 
 
 def entry_of(verdict: Accept | Reject | Abstain, head: str = "a") -> LedgerEntry:
-    return LedgerEntry(
-        eval_id=verdict.eval_id,
-        created_at=verdict.created_at,
-        round=verdict.round,
-        fence=1,
-        head_sha=head * 40,
-        fingerprint=verdict.fingerprint,
-        diff_summary="1 file, +1 -0",
-        verdict=verdict,
-    )
+    return ledger_entry(verdict, created_at=verdict.created_at, head_sha=head * 40)
 
 
 def outcomes_of(*kinds: str, about: str | None = None) -> list[Outcome]:
@@ -208,14 +199,8 @@ def test_override_and_contest_outcomes_are_counted(kind: str) -> None:
 CHECK_RUBRIC = load_ci_check_rubric()
 
 
-@dataclass(frozen=True)
-class CheckSample:
-    conclusion: str | None = "success"
-    attempt: int = 1
-    name: str = "test"
-
-    def made(self) -> CiCheck:
-        return CiCheck(name=self.name, conclusion=self.conclusion, attempt=self.attempt, app="github-actions")
+def ci_check(conclusion: str | None = "success", attempt: int = 1, name: str = "test") -> CiCheck:
+    return CiCheck(name=name, conclusion=conclusion, attempt=attempt, app="github-actions")
 
 
 def ci_weakening(signal: str = "check_cannot_fail", *, fact: bool = True, path: str | None = "ci.yml") -> Finding:
@@ -224,20 +209,20 @@ def ci_weakening(signal: str = "check_cannot_fail", *, fact: bool = True, path: 
     )
 
 
-def judge_check(check: CheckSample, *findings: Finding) -> Accept | Reject | Abstain:
-    [verdict] = ci_check_verdicts(accepted(findings=findings), [check.made()], CHECK_RUBRIC)
+def judge_check(check: CiCheck, *findings: Finding) -> Accept | Reject | Abstain:
+    [verdict] = ci_check_verdicts(accepted(findings=findings), [check], CHECK_RUBRIC)
     return verdict.verdict
 
 
 def test_check_that_passed_first_time_is_accepted_with_full_score() -> None:
-    verdict = judge_check(CheckSample())
+    verdict = judge_check(ci_check())
     assert isinstance(verdict, Accept)
     assert (verdict.score, verdict.concern) == (1.0, "test passed.")
 
 
 @pytest.mark.parametrize(("attempt", "score"), [(2, 0.8), (3, 0.6), (9, 0.5)])
 def test_check_score_falls_with_each_rerun(attempt: int, score: float) -> None:
-    verdict = judge_check(CheckSample(attempt=attempt))
+    verdict = judge_check(ci_check(attempt=attempt))
     assert isinstance(verdict, Accept)
     assert (verdict.score, verdict.signals["is_flaky"], verdict.signals["reruns"]) == (score, True, attempt - 1)
 
@@ -253,12 +238,12 @@ def test_check_score_falls_with_each_rerun(attempt: int, score: float) -> None:
     ],
 )
 def test_check_that_did_not_pass_abstains(conclusion: str | None, reason: AbstainReason, score: float) -> None:
-    verdict = judge_check(CheckSample(conclusion))
+    verdict = judge_check(ci_check(conclusion))
     assert (verdict.abstain_reason, verdict.score) == (reason, score)
 
 
 def test_check_that_cannot_fail_is_rejected_at_the_edited_line() -> None:
-    verdict = judge_check(CheckSample(), ci_weakening())
+    verdict = judge_check(ci_check(), ci_weakening())
     assert isinstance(verdict, Reject)
     assert (verdict.score, verdict.evidence[0].location) == (0.4, "ci.yml:4")
     assert verdict.signals["loosened_by"] == ("check_cannot_fail",)
@@ -274,23 +259,23 @@ def test_check_that_cannot_fail_is_rejected_at_the_edited_line() -> None:
     ],
 )
 def test_possibly_weakened_check_needs_a_human(finding: Finding) -> None:
-    verdict = judge_check(CheckSample(), finding)
+    verdict = judge_check(ci_check(), finding)
     assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
     assert verdict.score < 1
 
 
 def test_repeated_signal_counts_once() -> None:
-    once, twice = (score_check(CheckSample().made(), [ci_weakening()] * times, CHECK_RUBRIC) for times in (1, 2))
+    once, twice = (score_check(ci_check(), [ci_weakening()] * times, CHECK_RUBRIC) for times in (1, 2))
     assert once == twice
 
 
 def test_unrelated_finding_leaves_check_score_unchanged() -> None:
-    assert judge_check(CheckSample(), ci_weakening("stub_body")).score == 1.0
+    assert judge_check(ci_check(), ci_weakening("stub_body")).score == 1.0
 
 
 def test_worst_checks_are_recorded_up_to_rubric_limit() -> None:
-    checks = [CheckSample(name=f"ok {number:02}").made() for number in range(30)]
-    checks += [CheckSample("failure", name="red").made(), CheckSample(attempt=2, name="flaky").made()]
+    checks = [ci_check(name=f"ok {number:02}") for number in range(30)]
+    checks += [ci_check("failure", name="red"), ci_check(attempt=2, name="flaky")]
     result = ci_check_verdicts(accepted(), checks, CHECK_RUBRIC)
     assert [verdict.part for verdict in result[:3]] == [
         "github-actions/red",
@@ -302,7 +287,7 @@ def test_worst_checks_are_recorded_up_to_rubric_limit() -> None:
 
 def test_check_verdict_is_free_child_of_its_submission() -> None:
     parent = rejected()
-    [check] = ci_check_verdicts(parent, [CheckSample().made()], CHECK_RUBRIC)
+    [check] = ci_check_verdicts(parent, [ci_check()], CHECK_RUBRIC)
     verdict = check.verdict
     assert (verdict.parent_eval_id, verdict.subject.kind) == (parent.eval_id, SubjectKind.CI_CHECK)
     assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.HEURISTIC, Decimal(0))
@@ -312,9 +297,7 @@ def test_check_verdict_is_free_child_of_its_submission() -> None:
 
 
 def test_checks_of_one_head_are_separate_subjects_without_names() -> None:
-    result = ci_check_verdicts(
-        accepted(), [CheckSample(name="unit").made(), CheckSample(name="lint").made()], CHECK_RUBRIC
-    )
+    result = ci_check_verdicts(accepted(), [ci_check(name="unit"), ci_check(name="lint")], CHECK_RUBRIC)
     events: list[Any] = [terminal_event(verdict.verdict, EvalTrigger.BUS, part=verdict.part).body for verdict in result]
     assert len({event["subject_id"] for event in events}) == 2
     assert events[0]["subject_id"] == subject_id(result[0].verdict.subject, "github-actions/lint")

@@ -56,8 +56,8 @@ def judge_and_store(model: ScriptedModel | None, judged: Dossier | None = None) 
     return EvaluatedVerdict(made.verdict, read_audit(dump_audit(made.audit)))
 
 
-def replay_stored(original: EvaluatedVerdict, judged: Dossier | None = None) -> Replay:
-    return replay(original.verdict, original.audit, judged or dossier(), load_rubric(), load_prompt())
+def replay_stored(first: EvaluatedVerdict, judged: Dossier | None = None) -> Replay:
+    return replay(first.verdict, first.audit, judged or dossier(), load_rubric(), load_prompt())
 
 
 @pytest.mark.parametrize(
@@ -77,19 +77,14 @@ def replay_stored(original: EvaluatedVerdict, judged: Dossier | None = None) -> 
     ],
 )
 def test_replay_reproduces_decision_for_any_model_behaviour(script: tuple[object, ...]) -> None:
-    original = judge_and_store(model_of(*script))  # pyright: ignore[reportArgumentType] - each is one of what the script takes
-    result = replay_stored(original)
+    first = judge_and_store(model_of(*script))  # pyright: ignore[reportArgumentType] - each is one of what the script takes
+    result = replay_stored(first)
     assert result.is_same, result.differing
     assert result.first_difference is None, "the same prompt is built"
-    assert (result.replayed.eval_id, result.replayed.created_at) == (
-        original.verdict.eval_id,
-        original.verdict.created_at,
-    )
+    assert (result.replayed.eval_id, result.replayed.created_at) == (first.verdict.eval_id, first.verdict.created_at)
 
 
-@pytest.mark.parametrize(
-    "judged", [dossier(), dossier(diff="", files=()), dossier(diff="diff --git a/x b/x\n@@ no @@\n")]
-)
+@pytest.mark.parametrize("judged", [dossier(), dossier(diff="", files=()), dossier(diff="diff --git a/x b/x\n@@ no @@\n")])  # fmt: skip
 def test_replay_reproduces_decision_of_code(judged: Dossier) -> None:
     result = replay_stored(judge_and_store(None, judged), judged)
     assert (result.is_same, result.first_difference) == (True, None)
@@ -124,40 +119,38 @@ def differing_steps(result: Replay) -> tuple[Step, Step]:
 
 
 def test_altered_reply_is_the_first_difference() -> None:
-    original = judge_and_store(model_of(accept_answer()))
-    [exchange] = original.audit.exchanges
+    first = judge_and_store(model_of(accept_answer()))
+    [exchange] = first.audit.exchanges
     assert exchange.reply is not None
     altered = replace(exchange, reply=replace(exchange.reply, text="I accept."))
-    result = replay_stored(replace(original, audit=replace(original.audit, exchanges=(altered,))))
+    result = replay_stored(replace(first, audit=replace(first.audit, exchanges=(altered,))))
     assert "decision" in result.differing
-    first, replayed = differing_steps(result)
-    assert (first.stage, first.outcome, replayed.outcome) == (Stage.REPLY, "usable", "not_json")
+    recorded, replayed = differing_steps(result)
+    assert (recorded.stage, recorded.outcome, replayed.outcome) == (Stage.REPLY, "usable", "not_json")
 
 
 def test_replay_abstains_when_a_reply_is_missing() -> None:
-    original = judge_and_store(model_of(WRONG, accept_answer()))
-    result = replay_stored(replace(original, audit=replace(original.audit, exchanges=original.audit.exchanges[:1])))
+    first = judge_and_store(model_of(WRONG, accept_answer()))
+    result = replay_stored(replace(first, audit=replace(first.audit, exchanges=first.audit.exchanges[:1])))
     assert result.replayed.abstain_reason == "judge_unavailable"
     assert differing_steps(result)[1].reason == "it holds no reply to this question"
 
 
 def test_another_judge_digest_is_the_first_difference() -> None:
-    original = judge_and_store(model_of(accept_answer()))
+    first = judge_and_store(model_of(accept_answer()))
     rubric = load_rubric().model_copy(update={"version": "another"})
-    result = replay(original.verdict, original.audit, dossier(), rubric, load_prompt())
+    result = replay(first.verdict, first.audit, dossier(), rubric, load_prompt())
     assert (result.is_same, differing_steps(result)[0].stage) == (True, Stage.LAW)
 
 
 def test_rejudged_verdict_is_child_of_the_original() -> None:
-    original = judge_and_store(model_of(accept_answer()))
+    first = judge_and_store(model_of(accept_answer()))
     context = judge_context(model_of(reject_answer()))
-    made = judge_with_record(
-        dossier(), create_child_header(original.verdict, dossier(), context, FrozenClock()), context
-    )
-    assert made.verdict.parent_eval_id == original.verdict.eval_id
-    assert made.verdict.eval_id not in {original.verdict.eval_id, EvalId("")}
+    made = judge_with_record(dossier(), create_child_header(first.verdict, dossier(), context, FrozenClock()), context)
+    assert made.verdict.parent_eval_id == first.verdict.eval_id
+    assert made.verdict.eval_id not in {first.verdict.eval_id, EvalId("")}
     assert (made.verdict.decision, made.verdict.created_at) == ("reject", NOW)
-    assert replay_stored(made).replayed.parent_eval_id == original.verdict.eval_id
+    assert replay_stored(made).replayed.parent_eval_id == first.verdict.eval_id
 
 
 TOKEN = "ghp_" + "a1B2" * 9

@@ -112,7 +112,6 @@ The format: docs/rubric.md.\
     ("change", "refusal"),
     [
         (("ten: It does.", "ten: It does.\n    foo: 1"), "Rubric refused at criteria.0.foo: unknown field (line "),
-        (("ten: It", "tenn: It"), "Rubric refused at criteria.0.tenn: unknown field (line "),
         (("id: mine", "name: mine"), "Rubric refused at name: unknown field (line "),
         (
             ("categories:", "  - {id: solves, question: Again, ten: Again.}\ncategories:"),
@@ -121,10 +120,7 @@ The format: docs/rubric.md.\
         (("signals:", f"lenses: [{LENS}, {LENS}]\nsignals:"), "Rubric refused at lenses.1.id: safety stands twice (line "),
         (("signals:", "lenses: [{id: safety, focus: Look., categories: []}]\nsignals:"), "Rubric refused at lenses.0.categories: "),
         (("id: mine\n", ""), "Rubric refused at id: Field required."),
-        (("weak_test: proves", "bad_style: proves"), "Rubric refused at categories.bad_style: "),
         (("stub_body: 0.5", "stub_body: 2"), "Rubric refused at signals.stub_body: "),
-        (("stub_body: 0.5", "stub_bodies: 0.5"), "Rubric refused at signals.stub_bodies: no signal has this name; docs/signals.md lists all (line "),
-        (("0.6", "often"), "Rubric refused at escalation_threshold: "),
         (("rubric_version: 1", "rubric_version: 2"), "Rubric refused at rubric_version: "),
         (("id: mine", "id: mine\nid: yours"), "Rubric refused: line 4: "),
         (('version: "2"', "version: *name"), "Rubric refused: line 4: "),
@@ -132,7 +128,7 @@ The format: docs/rubric.md.\
         ((RUBRIC_TEXT, "- just\n- a list"), "Rubric refused at the whole file: "),
         ((RUBRIC_TEXT, ""), "Rubric refused at the whole file: "),
     ],
-    ids=range(17),
+    ids=range(13),
 )  # fmt: skip
 def test_invalid_rubric_is_refused_with_the_field_path(change: tuple[str, str], refusal: str) -> None:
     with pytest.raises(InputError) as caught:

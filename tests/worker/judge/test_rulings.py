@@ -78,7 +78,7 @@ def test_higher_score_never_lowers_verdict_score(numbers: list[int], position: i
     assert verdict_score(scores_of(better)) >= verdict_score(scores_of(numbers))
 
 
-FULL_COVERAGE = Coverage()
+FULL = Coverage()
 GONE = "diff --git a/old.md b/old.md\ndeleted file mode 100644\nindex 1111111..0000000\n--- a/old.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
 MOVED = "diff --git a/a.md b/b.md\nsimilarity index 90%\nrename from a.md\nrename to b.md\n--- a/a.md\n+++ b/b.md\n@@ -1,2 +1 @@\n x\n-y\n"
 RENAMED = "diff --git a/c.md b/d.md\nsimilarity index 100%\nrename from c.md\nrename to d.md\n"
@@ -86,13 +86,11 @@ EMPTIED = "diff --git a/e.md b/e.md\ndeleted file mode 100644\nindex e69de29..00
 
 
 def reject_by_code(*facts: Finding, **changes: Any) -> Ruling:
-    return rule_without_model(evidence_bundle(dossier(**changes), opinion(*facts)), RejectOnFacts("r"), FULL_COVERAGE)
+    return rule_without_model(evidence_bundle(dossier(**changes), opinion(*facts)), RejectOnFacts("r"), FULL)
 
 
 def accept_as_safe(reason: str, **changes: Any) -> Ruling:
-    return rule_without_model(
-        evidence_bundle(dossier(**changes), opinion(safe=reason)), AcceptAsSafe("r"), FULL_COVERAGE
-    )
+    return rule_without_model(evidence_bundle(dossier(**changes), opinion(safe=reason)), AcceptAsSafe("r"), FULL)
 
 
 @pytest.mark.parametrize(

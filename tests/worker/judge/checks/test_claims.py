@@ -60,9 +60,7 @@ VERIFIED, CONTRADICTED, UNSUPPORTED, OMITTED = "verified", "contradicted", "unsu
         ("x.py", UNSUPPORTED, None, {"diff": TWICE, "files": None}),
     ],
 )
-def test_claim_status_follows_its_location(
-    pointer: str, status: str, note: str | None, changes: dict[str, Any]
-) -> None:
+def test_claim_status_follows_location(pointer: str, status: str, note: str | None, changes: dict[str, Any]) -> None:
     first = check_pairs(("AC1", pointer), **changes)[0]
     assert (first.claim, first.status) == (f"AC1 -> {pointer}", status)
     assert note is None or first.note == note

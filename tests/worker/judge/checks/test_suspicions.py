@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.samples import (
-    ALWAYS_ESCALATE,
+    ALWAYS_ASK,
     ScriptedModel,
     accept_answer,
     criteria,
@@ -39,19 +39,19 @@ def evidence_in(path: str, line: int) -> dict[str, Any]:
     return evidence_at(path, line, quote=lines[line - 1])
 
 
-def accept_settling(*places: dict[str, Any], why: str = "Callers want it.", name: str = "q1") -> dict[str, Any]:
+def settle(*places: dict[str, Any], why: str = "Callers want it.", name: str = "q1") -> dict[str, Any]:
     """An accept that answers one question with this evidence."""
     met = [{"id": "AC1", "status": "met", "evidence": [evidence_in("upload.py", 3)]}]
     return accept_answer(criteria=met, settled=[{"id": name, "why": why, "evidence": list(places)}])
 
 
-def suspected_dossier(text: str = "the payload is sent again by post", **changes: Any) -> Dossier:
+def dossier_of(text: str = "the payload is sent again by post", **changes: Any) -> Dossier:
     return dossier(**{"diff": DIFF, "files": None, "criteria": (Criterion(id="AC1", text=text),), **changes})
 
 
 def is_accept_kept(answer: dict[str, Any], judged: Dossier) -> bool:
     """Whether the accept is published when the model repeats it."""
-    verdict = judge(judged, evaluation_header(), judge_context(model_of(answer, answer), ALWAYS_ESCALATE))
+    verdict = judge(judged, evaluation_header(), judge_context(model_of(answer, answer), ALWAYS_ASK))
     if verdict.decision != "accept":
         assert decision_of(verdict) == "abstain needs_human"
         assert verdict.signals["model_decision"] == "accept"
@@ -61,25 +61,21 @@ def is_accept_kept(answer: dict[str, Any], judged: Dossier) -> bool:
 @pytest.mark.parametrize(
     ("answer", "is_settled"),
     [
-        (accept_settling(evidence_in("upload.py", 1)), True),  # `payload` is what is printed
-        (accept_settling(evidence_in("upload.py", 2)), False),  # the suspected line itself
-        (accept_settling(evidence_in("upload.py", 6)), False),  # about something else
-        (accept_settling(evidence_in("upload.py", 1), why=""), False),
-        (accept_settling(), False),
-        (accept_settling(evidence_in("upload.py", 1), name="q9"), False),
-        ({**accept_settling(), "settled": []}, False),
+        (settle(evidence_in("upload.py", 1)), True),  # `payload` is what is printed
+        (settle(evidence_in("upload.py", 2)), False),  # the suspected line itself
+        (settle(evidence_in("upload.py", 6)), False),  # about something else
+        (settle(evidence_in("upload.py", 1), why=""), False),
+        (settle(), False),
+        (settle(evidence_in("upload.py", 1), name="q9"), False),
+        ({**settle(), "settled": []}, False),
     ],
 )
 def test_suspicion_is_settled_by_another_line_about_the_same_name(answer: dict[str, Any], *, is_settled: bool) -> None:
-    assert is_accept_kept(answer, suspected_dossier()) is is_settled
+    assert is_accept_kept(answer, dossier_of()) is is_settled
 
 
 def test_unsettled_suspicion_is_named_with_its_location() -> None:
-    verdict = judge(
-        suspected_dossier(),
-        evaluation_header(),
-        judge_context(model_of(accept_settling(), accept_settling()), ALWAYS_ESCALATE),
-    )
+    verdict = judge(dossier_of(), evaluation_header(), judge_context(model_of(settle(), settle()), ALWAYS_ASK))
     assert verdict.signals["vetoed_by"] == "suspicions"
     assert "upload.py:2" in verdict.concern
 
@@ -117,7 +113,7 @@ def test_unmet_criterion_suspicion_is_settled_by_the_line_that_meets_it(
         }
     ]
     answer = accept_answer(criteria=met, settled=[{"id": "q1", "why": "It is there.", "evidence": moved}])
-    assert is_accept_kept(answer, suspected_dossier(text, diff=diff)) is is_settled
+    assert is_accept_kept(answer, dossier_of(text, diff=diff)) is is_settled
 
 
 OTHERS = "".join(new_file(f"uploads/retry_{name}.py", f"RETRY_UPLOAD_{name} = upload(1)") for name in "abc")
@@ -154,9 +150,7 @@ def test_unrelated_file_suspicion_is_settled_by_a_related_changed_line(
     met = criteria("met", evidence=[evidence_at("uploads/retry_a.py", 1, quote="RETRY_UPLOAD_a = upload(1)")])
     location = {**evidence_at("billing/invoice.py", line, quote=quote), "side": side}
     answers = [{"id": "q1", "why": "The issue needs it.", "evidence": [location]}]
-    judged = suspected_dossier(
-        "uploads are tried again", diff=OTHERS + diff, pull_request=pull_request(title="Retry uploads")
-    )
+    judged = dossier_of("uploads are tried again", diff=OTHERS + diff, pull_request=pull_request(title="Retry uploads"))
     assert is_accept_kept(accept_answer(criteria=met, settled=answers), judged) is is_settled
 
 
@@ -165,7 +159,7 @@ BRANCH = ("def send(data):", "    if closed:", "        pass", "    return post(
 
 @pytest.mark.parametrize(("line", "is_settled"), [(6, True), (7, False)])
 def test_neighbouring_lines_define_what_a_suspicion_is_about(line: int, *, is_settled: bool) -> None:
-    judged = suspected_dossier(diff=new_file("upload.py", *BRANCH) + new_file("tests/test_upload.py", *TESTS))
+    judged = dossier_of(diff=new_file("upload.py", *BRANCH) + new_file("tests/test_upload.py", *TESTS))
     met = criteria("met", evidence=[evidence_at("upload.py", 4, quote=BRANCH[3])])
     answer = {
         "id": "q1",
@@ -267,22 +261,18 @@ def test_each_signal_is_settled_by_its_own_kind_of_line(
 
 
 def test_unsettled_accept_is_corrected_once() -> None:
-    model = model_of({**accept_settling(), "settled": []}, accept_settling(evidence_in("upload.py", 1)))
-    assert judge(suspected_dossier(), evaluation_header(), judge_context(model, ALWAYS_ESCALATE)).decision == "accept"
+    model = model_of({**settle(), "settled": []}, settle(evidence_in("upload.py", 1)))
+    assert judge(dossier_of(), evaluation_header(), judge_context(model, ALWAYS_ASK)).decision == "accept"
     assert "Your accept leaves questions open: q1." in model.prompts[1].turns[2]
 
 
-UNSETTLED: dict[str, Any] = {**accept_settling(), "settled": []}
+UNSETTLED: dict[str, Any] = {**settle(), "settled": []}
 
 
-@pytest.mark.parametrize(
-    ("second", "decision"), [(accept_settling(evidence_in("upload.py", 1)), "accept"), (UNSETTLED, "abstain")]
-)
+@pytest.mark.parametrize(("second", "decision"), [(settle(evidence_in("upload.py", 1)), "accept"), (UNSETTLED, "abstain")])  # fmt: skip
 def test_second_opinion_may_settle_a_suspicion(second: dict[str, Any], decision: str) -> None:
-    stronger = replace(
-        judge_context(model_of(UNSETTLED, UNSETTLED), ALWAYS_ESCALATE), second_model=model_of(second, second)
-    )
-    verdict = judge(suspected_dossier(), evaluation_header(), stronger)
+    stronger = replace(judge_context(model_of(UNSETTLED, UNSETTLED), ALWAYS_ASK), second_model=model_of(second, second))
+    verdict = judge(dossier_of(), evaluation_header(), stronger)
     assert verdict.decision == decision
     assert "an accept that leaves suspicions open" in verdict.escalation_reason
 
@@ -296,7 +286,7 @@ def judge_without_test(text: str, *answers: dict[str, Any]) -> tuple[Verdict, Sc
     model = model_of(*answers)
     asks = (Criterion(id="AC1", text="post is called again"), Criterion(id="AC2", text=text))
     code_alone = new_file("upload.py", *(line for line in CODE if "print" not in line))
-    return judge_dossier(model, ALWAYS_ESCALATE, diff=code_alone, files=None, criteria=asks), model
+    return judge_dossier(model, ALWAYS_ASK, diff=code_alone, files=None, criteria=asks), model
 
 
 def test_criterion_that_asks_for_a_test_is_missing_without_one() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.samples import (
-    ALWAYS_ESCALATE,
+    ALWAYS_ASK,
     HEAD_TEXTS,
     accept_answer,
     cannot_tell_answer,
@@ -29,18 +29,18 @@ from worker.judge.judge import judge_with_record
 from worker.judge.llm.reply import ReplyFault
 
 TEST_EVIDENCE = evidence_at("tests/test_upload.py", 6)
-TEST_ONLY_ACCEPT = accept_answer(criteria=criteria("met", "met", evidence=[TEST_EVIDENCE]))
-SETTLED_ACCEPT = accept_answer(settled=[{"id": "q1", "why": "It is here.", "evidence": [evidence_at("upload.py", 3)]}])
+BY_TESTS = accept_answer(criteria=criteria("met", "met", evidence=[TEST_EVIDENCE]))
+SETTLED = accept_answer(settled=[{"id": "q1", "why": "It is here.", "evidence": [evidence_at("upload.py", 3)]}])
 """An accept that settles the suspicions about the case."""
 
-SUSPICION_POLICY = Policy(signals={"cited_line_missing": "suspicion"})
+POLICY = Policy(signals={"cited_line_missing": "suspicion"})
 """Makes a claim past the end of a file a suspicion; as a fact it rejects on its own."""
 
 
 @pytest.mark.parametrize("reason", list(UnreadReason))
 def test_unread_file_vetoes_an_accept(reason: UnreadReason) -> None:
     verdict = judge_dossier(
-        model_of(accept_answer()), ALWAYS_ESCALATE, files_unread=(UnreadFile(path="big.json", reason=reason),)
+        model_of(accept_answer()), ALWAYS_ASK, files_unread=(UnreadFile(path="big.json", reason=reason),)
     )
     assert decision_of(verdict) == "abstain too_large"
 
@@ -48,9 +48,9 @@ def test_unread_file_vetoes_an_accept(reason: UnreadReason) -> None:
 @pytest.mark.parametrize("criterion", ["AC1", "AC1: retried", "an upload is retried on 503"])
 def test_contradicted_claim_vetoes_an_accept(criterion: str) -> None:
     verdict = judge_dossier(
-        model_of(SETTLED_ACCEPT),
-        ALWAYS_ESCALATE,
-        policy=SUSPICION_POLICY,
+        model_of(SETTLED),
+        ALWAYS_ASK,
+        policy=POLICY,
         case=case_with_claims((criterion, "upload.py:99")),
     )
     assert decision_of(verdict) == "abstain needs_human"
@@ -69,18 +69,18 @@ WRONG_CLAIM = case_with_claims(("AC1", "upload.py:99"))
 @pytest.mark.parametrize(
     ("answer", "case", "expected"),
     [
-        (SETTLED_ACCEPT, case_with_claims(("AC1", "upload.py:2"), ("AC2", "tests/test_upload.py:6")), "accept"),
-        (SETTLED_ACCEPT, case_with_claims(("AC9", "upload.py:99")), "accept"),
-        (SETTLED_ACCEPT, case_with_claims(("AC1", "elsewhere.py:2")), "accept"),
-        (SETTLED_ACCEPT, case_with_claims(), "accept"),
-        (SETTLED_ACCEPT, None, "accept"),
+        (SETTLED, case_with_claims(("AC1", "upload.py:2"), ("AC2", "tests/test_upload.py:6")), "accept"),
+        (SETTLED, case_with_claims(("AC9", "upload.py:99")), "accept"),
+        (SETTLED, case_with_claims(("AC1", "elsewhere.py:2")), "accept"),
+        (SETTLED, case_with_claims(), "accept"),
+        (SETTLED, None, "accept"),
         (reject_answer(), WRONG_CLAIM, "reject weak_test"),
         (cannot_tell_answer(), WRONG_CLAIM, "abstain needs_human"),
     ],
     ids=["verified", "no such criterion", "unsupported", "omitted", "no case", "a reject", "no decision"],
 )
 def test_claims_veto_only_contradicted_accepts(answer: dict[str, Any], case: Case | None, expected: str) -> None:
-    verdict = judge_dossier(model_of(answer), ALWAYS_ESCALATE, policy=SUSPICION_POLICY, case=case)
+    verdict = judge_dossier(model_of(answer), ALWAYS_ASK, policy=POLICY, case=case)
     assert (decision_of(verdict), verdict.signals.get("vetoed_by")) == (expected, None)
 
 
@@ -88,16 +88,14 @@ def test_claims_veto_only_contradicted_accepts(answer: dict[str, Any], case: Cas
 
 
 def test_accept_shown_by_tests_only_is_corrected_once() -> None:
-    model = model_of(TEST_ONLY_ACCEPT, accept_answer())
-    assert decision_of(judge_dossier(model, ALWAYS_ESCALATE)) == "accept"
+    model = model_of(BY_TESTS, accept_answer())
+    assert decision_of(judge_dossier(model, ALWAYS_ASK)) == "accept"
     assert "1. AC1: you point at tests or texts only" in model.prompts[1].turns[2]
     assert "AC2" not in model.prompts[1].turns[2], "AC2 asks for a test"
 
 
 def test_accept_shown_by_tests_only_twice_needs_a_human() -> None:
-    judged = judge_with_record(
-        dossier(), evaluation_header(), judge_context(model_of(TEST_ONLY_ACCEPT, TEST_ONLY_ACCEPT), ALWAYS_ESCALATE)
-    )
+    judged = judge_with_record(dossier(), evaluation_header(), judge_context(model_of(BY_TESTS, BY_TESTS), ALWAYS_ASK))
     assert (decision_of(judged.verdict), judged.verdict.signals["vetoed_by"]) == ("abstain needs_human", "evidence")
     assert "shows AC1 by tests or texts only" in judged.verdict.concern
     assert [exchange.fault for exchange in judged.audit.exchanges] == ["evidence", None]
@@ -115,16 +113,15 @@ def test_accept_shown_by_tests_only_twice_needs_a_human() -> None:
 )
 def test_criterion_about_a_test_or_text_may_be_shown_by_one(text: str) -> None:
     asked = (Criterion(id="AC1", text=text), Criterion(id="AC2", text="a test shows it"))
-    answer = {**TEST_ONLY_ACCEPT, "settled": [{"id": "q1", "why": "It does.", "evidence": [TEST_EVIDENCE]}]}
-    assert decision_of(judge_dossier(model_of(answer), ALWAYS_ESCALATE, criteria=asked)) == "accept"
+    answer = {**BY_TESTS, "settled": [{"id": "q1", "why": "It does.", "evidence": [TEST_EVIDENCE]}]}
+    assert decision_of(judge_dossier(model_of(answer), ALWAYS_ASK, criteria=asked)) == "accept"
 
 
 def test_test_only_change_may_be_shown_by_tests() -> None:
     diff = new_file("tests/test_more.py", "def test_more():", "    assert send(b'x')")
     met = criteria("met", "met", evidence=[evidence_at("tests/test_more.py", 2, quote="assert send(b'x')")])
     assert (
-        decision_of(judge_dossier(model_of(accept_answer(criteria=met)), ALWAYS_ESCALATE, diff=diff, files=None))
-        == "accept"
+        decision_of(judge_dossier(model_of(accept_answer(criteria=met)), ALWAYS_ASK, diff=diff, files=None)) == "accept"
     )
 
 
@@ -147,7 +144,7 @@ def test_suspected_infrastructure_failure_is_not_scored(scores: dict[str, Any]) 
     answer = cannot_tell_answer(
         breakdown="infrastructure", next_step="Run e2e again.", evidence=[evidence_at()], **scores
     )
-    verdict = judge_dossier(model_of(answer), ALWAYS_ESCALATE)
+    verdict = judge_dossier(model_of(answer), ALWAYS_ASK)
     assert (decision_of(verdict), verdict.next_step) == ("abstain needs_human", "Run e2e again.")
     assert verdict.concern.startswith("The run, and not the change, seems to have failed, so nothing was scored: ")
     assert (verdict.scores, verdict.composite, verdict.confidence) == ((), None, 0.3)
@@ -159,7 +156,7 @@ def test_complete_failure_is_rejected_with_lowest_score() -> None:
     answer = reject_answer(
         breakdown="complete_failure", scores=scores, evidence=[evidence_at()], next_step="In upload.py, return."
     )
-    verdict = judge_dossier(model_of(answer), ALWAYS_ESCALATE)
+    verdict = judge_dossier(model_of(answer), ALWAYS_ASK)
     assert (verdict.decision, verdict.composite, verdict.score) == ("reject", 1.0, 0.0)
 
 
@@ -179,14 +176,14 @@ def reject_for(category: str, evidence: dict[str, Any] | None, concern: str = VA
 
 def is_kept(reply: dict[str, Any], **changes: Any) -> bool:
     """Whether the reject is published when the model repeats it."""
-    verdict = judge_dossier(model_of(reply, reply), ALWAYS_ESCALATE, **changes)
+    verdict = judge_dossier(model_of(reply, reply), ALWAYS_ASK, **changes)
     if verdict.decision != "reject":
         assert (decision_of(verdict), verdict.evidence) == ("abstain needs_human", ())
         assert (verdict.signals["vetoed_by"], verdict.signals["model_decision"]) == ("change", "reject")
     return verdict.decision == "reject"
 
 
-def unmet_criterion(status: str, *evidence: dict[str, Any]) -> list[dict[str, Any]]:
+def unmet(status: str, *evidence: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"id": "AC1", "status": status, "evidence": [{**location, "note": ""} for location in evidence]}]
 
 
@@ -227,7 +224,7 @@ OVER, NO_ATTEMPT = "`post` is called once too often.", "A busy upload gets no at
 def test_unmet_criterion_supports_reject_that_names_it_unless_changed(
     status: str, text: str, evidence: tuple[Any, ...], concern: str, *, is_supported: bool
 ) -> None:
-    reply = reject_for("acceptance_gap", CODE_EVIDENCE, concern, criteria=unmet_criterion(status, *evidence))
+    reply = reject_for("acceptance_gap", CODE_EVIDENCE, concern, criteria=unmet(status, *evidence))
     assert is_kept(reply, criteria=criterion_of(text)) is is_supported
 
 
@@ -250,7 +247,7 @@ def test_unmet_criterion_supports_reject_without_evidence(
     *,
     is_supported: bool,
 ) -> None:
-    reply = reject_for("acceptance_gap", None, concern, criteria=unmet_criterion(status, *evidence))
+    reply = reject_for("acceptance_gap", None, concern, criteria=unmet(status, *evidence))
     assert is_kept(reply, criteria=criteria, **changes) is is_supported
 
 
@@ -291,17 +288,15 @@ def test_evidence_supports_reject_that_is_about_its_line(
 )
 def test_next_step_does_not_support_a_reject(next_step: str, status: str) -> None:
     assert not is_kept(reject_for("half_finished", CODE_EVIDENCE, next_step=next_step))
-    vague = reject_for("acceptance_gap", CODE_EVIDENCE, criteria=unmet_criterion(status), next_step=next_step)
+    vague = reject_for("acceptance_gap", CODE_EVIDENCE, criteria=unmet(status), next_step=next_step)
     assert not is_kept(vague, criteria=criterion_of(LOGGED))
 
 
 def test_spec_violation_must_name_the_broken_rule() -> None:
-    reply = reject_for("spec_violation", CODE_EVIDENCE, UNLOGGED, criteria=unmet_criterion("missing"))
+    reply = reject_for("spec_violation", CODE_EVIDENCE, UNLOGGED, criteria=unmet("missing"))
     assert not is_kept(reply, criteria=criterion_of(LOGGED))
     assert not is_kept({**reply, "evidence": []}, criteria=criterion_of(LOGGED))
-    named = reject_for(
-        "spec_violation", CODE_EVIDENCE, f"AC1 is broken. {UNLOGGED}", criteria=unmet_criterion("missing")
-    )
+    named = reject_for("spec_violation", CODE_EVIDENCE, f"AC1 is broken. {UNLOGGED}", criteria=unmet("missing"))
     assert is_kept(named, criteria=criterion_of(LOGGED))
 
 
@@ -349,7 +344,7 @@ def test_scope_creep_does_not_stand_on_related_file() -> None:
     assert is_kept(reject_for("scope_creep", apart, "Nobody wanting for invoice_pdf."), **changes)
     assert is_kept(reject_for("scope_creep", apart), **changes), "code suspects it too"
     both = {**reject_for("scope_creep", apart, concern), "evidence": [{**tied, "note": ""}, {**apart, "note": ""}]}
-    verdict = judge_dossier(model_of(both, both), ALWAYS_ESCALATE, **changes)
+    verdict = judge_dossier(model_of(both, both), ALWAYS_ASK, **changes)
     assert decision_of(verdict) == "reject scope_creep"
     assert [pointer.path for pointer in verdict.evidence] == ["billing/invoice_pdf.py"], (
         "unsupported evidence is dropped"
@@ -366,7 +361,7 @@ def test_scope_creep_stands_in_a_change_of_many_files() -> None:
 def test_unsupported_unmet_criterion_becomes_unverifiable() -> None:
     asks = (Criterion(id="AC1", text=RETRIED), Criterion(id="AC2", text=LOGGED))
     missed = reject_for("acceptance_gap", None, UNLOGGED, criteria=criteria("missing", "missing"))
-    verdict = judge_dossier(model_of(missed, missed), ALWAYS_ESCALATE, criteria=asks)
+    verdict = judge_dossier(model_of(missed, missed), ALWAYS_ASK, criteria=asks)
     assert decision_of(verdict) == "reject acceptance_gap"
     assert [criterion.status for criterion in verdict.criteria] == ["unverifiable", "missing"]
     assert verdict.criteria[0].note == "called unmet, though the change speaks of it"
@@ -374,7 +369,7 @@ def test_unsupported_unmet_criterion_becomes_unverifiable() -> None:
 
 def test_unsupported_reject_is_corrected_once() -> None:
     model = model_of(reject_for("half_finished", CODE_EVIDENCE), accept_answer())
-    judged = judge_with_record(dossier(), evaluation_header(), judge_context(model, ALWAYS_ESCALATE))
+    judged = judge_with_record(dossier(), evaluation_header(), judge_context(model, ALWAYS_ASK))
     assert judged.verdict.decision == "accept"
     first = judged.audit.exchanges[0]
     assert first.fault == ReplyFault.EVIDENCE

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.samples import (
-    ALWAYS_ESCALATE,
+    ALWAYS_ASK,
     DIFF,
     DOCS_CHANGE,
     ScriptedModel,
@@ -202,9 +202,7 @@ STUB = (
 @pytest.mark.parametrize("pause", Pause)
 def test_paused_judging_abstains_without_looking(diff: str, pause: Pause) -> None:
     model = model_of()
-    verdict = judge(
-        dossier(diff=diff), evaluation_header(), replace(judge_context(model, ALWAYS_ESCALATE), pause=pause)
-    )
+    verdict = judge(dossier(diff=diff), evaluation_header(), replace(judge_context(model, ALWAYS_ASK), pause=pause))
     assert (decision_of(verdict), model.prompts) == ("abstain paused", [])
     assert (verdict.judge_kind, verdict.findings, verdict.coverage.read) == (JudgeKind.HEURISTIC, (), ())
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.samples import (
-    ALWAYS_ESCALATE,
+    ALWAYS_ASK,
     DOCS_CHANGE,
     ScriptedModel,
     accept_answer,
@@ -40,7 +40,7 @@ OVER = BudgetReached(CapLevel(Cap.DAY, Decimal("0.99"), Decimal("1.00")), Decima
 CONTESTED = dossier(contest="The test is in another repository.")
 
 
-def strong_model(*answers: Any) -> ScriptedModel:
+def strong(*answers: Any) -> ScriptedModel:
     model = model_of(*answers)
     model.name, model.pricing_version = "claude-opus-5-5", "2026-11"
     return model
@@ -54,7 +54,7 @@ def judge_with_second(first: Any, second: ScriptedModel | None, judged: Dossier 
     return judge_with(model_of(first), judged, second_model=second)
 
 
-def judge_with_panel(*answers: Any, **changes: Any) -> EvaluatedVerdict:
+def judge_panel(*answers: Any, **changes: Any) -> EvaluatedVerdict:
     return judge_with(model_of(*answers), is_panel=True, **changes)
 
 
@@ -67,27 +67,23 @@ def test_second_opinion_and_panel_are_off_by_default() -> None:
     assert "opinions" not in made.verdict.signals
 
 
-@pytest.mark.parametrize(
-    "answer", [accept_answer(), cannot_tell_answer(), OUTAGE], ids=["accept", "cannot tell", "outage"]
-)
+@pytest.mark.parametrize("answer", [accept_answer(), cannot_tell_answer(), OUTAGE], ids=["accept", "cannot tell", "outage"])  # fmt: skip
 def test_only_a_reject_gets_a_second_opinion(answer: Any) -> None:
-    stronger = strong_model()
+    stronger = strong()
     assert (judge_with_second(answer, stronger).opinions, stronger.prompts) == ((), [])
 
 
 def test_reject_on_a_fact_gets_no_second_opinion() -> None:
     files = (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),)
     stub = dossier(diff=new_file("upload.py", "def send(data):", "    raise NotImplementedError"), files=files)
-    stronger, answer = strong_model(), cannot_tell_answer(criteria=criteria("unverifiable", "unverifiable"))
-    made = judge_with(model_of(answer), stub, threshold=ALWAYS_ESCALATE, second_model=stronger, is_panel=True)
+    stronger, answer = strong(), cannot_tell_answer(criteria=criteria("unverifiable", "unverifiable"))
+    made = judge_with(model_of(answer), stub, threshold=ALWAYS_ASK, second_model=stronger, is_panel=True)
     assert (made.verdict.decision, made.opinions, stronger.prompts) == ("reject", (), [])
 
 
-@pytest.mark.parametrize(
-    "answer", [accept_answer(), cannot_tell_answer(), reject_answer()], ids=["accept", "cannot tell", "reject"]
-)
+@pytest.mark.parametrize("answer", [accept_answer(), cannot_tell_answer(), reject_answer()], ids=["accept", "cannot tell", "reject"])  # fmt: skip
 def test_contested_verdict_gets_second_opinion_with_fenced_reason(answer: Any) -> None:
-    stronger = strong_model(accept_answer())
+    stronger = strong(accept_answer())
     made = judge_with_second(answer, stronger, CONTESTED)
     assert len(made.opinions) == 2
     turn = stronger.prompts[0].turns[0]
@@ -112,7 +108,7 @@ def test_each_model_gets_a_prompt_of_its_own_token_budget() -> None:
         evidence=evidence, criteria=criteria("missing", "missing"), what_works="All.", what_does_not="None."
     )
     answer["concern"] = "`value_0` is no upload."
-    first, second = model_of(answer), strong_model(answer)
+    first, second = model_of(answer), strong(answer)
     context = replace(
         judge_context(first),
         second_model=second,
@@ -145,7 +141,7 @@ def test_each_model_gets_a_prompt_of_its_own_token_budget() -> None:
     ],
 )  # fmt: skip
 def test_two_opinions_are_combined(first: Any, second: Any, expected: str, confidence: float, *, agree: bool) -> None:
-    verdict = judge_with_second(first, strong_model(second), CONTESTED).verdict
+    verdict = judge_with_second(first, strong(second), CONTESTED).verdict
     assert (decision_of(verdict), verdict.confidence, verdict.signals["opinions_agree"]) == (
         expected,
         confidence,
@@ -156,7 +152,7 @@ def test_two_opinions_are_combined(first: Any, second: Any, expected: str, confi
 
 
 def test_opposite_opinions_are_quoted_and_recorded() -> None:
-    verdict = judge_with_second(reject_answer(), strong_model(accept_answer())).verdict
+    verdict = judge_with_second(reject_answer(), strong(accept_answer())).verdict
     assert verdict.concern == (
         "The opinions on this change differ. First says reject: The test proves nothing of what is made when send is busy. Second says accept: It retries."
     )
@@ -167,7 +163,7 @@ def test_opposite_opinions_are_quoted_and_recorded() -> None:
 
 @pytest.mark.parametrize("failure", [OUTAGE, OVER, "prose"], ids=["outage", "budget", "unusable"])
 def test_failed_second_opinion_is_recorded_and_changes_nothing(failure: Any) -> None:
-    made = judge_with_second(reject_answer(), strong_model(failure, "prose"))
+    made = judge_with_second(reject_answer(), strong(failure, "prose"))
     assert (made.verdict.decision, made.verdict.confidence) == ("reject", 0.8)
     assert made.verdict.throttled_reason is None
     assert "second (claude-opus-5-5): no answer" in str(made.verdict.signals["opinions"])
@@ -175,24 +171,24 @@ def test_failed_second_opinion_is_recorded_and_changes_nothing(failure: Any) -> 
 
 
 SAFE = dossier(**DOCS_CHANGE)
-DOCS_EVIDENCE = {
+DOCS_LINE = {
     "path": "docs/busy.md",
     "line": 3,
     "end_line": None,
     "side": "head",
     "quote": "The server is busy at noon.",
 }
-DOCS_OBJECTION = {**DOCS_EVIDENCE, "note": "wrong hour"}
+DOCS_OBJECTION = {**DOCS_LINE, "note": "wrong hour"}
 MISSED = reject_answer(
     criteria=[{"id": "AC1", "status": "partial", "evidence": [DOCS_OBJECTION]}],
     evidence=[DOCS_OBJECTION],
     category="acceptance_gap",
 )
-DOCS_ACCEPT = accept_answer(criteria=criteria("met", evidence=[{**DOCS_EVIDENCE, "note": "here"}]))
+DOCS_ACCEPT = accept_answer(criteria=criteria("met", evidence=[{**DOCS_LINE, "note": "here"}]))
 
 
 def test_accept_by_code_at_a_cap_is_no_second_opinion() -> None:
-    made = judge_with(model_of(MISSED), SAFE, threshold=ALWAYS_ESCALATE, second_model=strong_model(OVER))
+    made = judge_with(model_of(MISSED), SAFE, threshold=ALWAYS_ASK, second_model=strong(OVER))
     assert decision_of(made.verdict) == "reject acceptance_gap"
     assert "second (claude-opus-5-5): no answer" in str(made.verdict.signals["opinions"])
 
@@ -207,7 +203,7 @@ def test_accept_by_code_at_a_cap_is_no_second_opinion() -> None:
     ],
 )
 def test_accept_by_code_at_a_cap_is_no_panel_opinion(answers: tuple[Any, ...], decision: str) -> None:
-    verdict = judge_with_panel(*answers, judged=SAFE, threshold=ALWAYS_ESCALATE).verdict
+    verdict = judge_panel(*answers, judged=SAFE, threshold=ALWAYS_ASK).verdict
     assert verdict.decision == decision
     assert "tests (claude-haiku-5-5): no answer" in str(verdict.signals["opinions"])
     assert (verdict.throttled_reason is not None) is (decision == "accept")
@@ -217,7 +213,7 @@ def test_accept_by_code_at_a_cap_is_no_panel_opinion(answers: tuple[Any, ...], d
 
 
 def test_opinions_are_children_with_own_model_and_cost() -> None:
-    made = judge_with_second(reject_answer(), strong_model(reply(accept_answer(), cost_usd=Decimal("0.04"))))
+    made = judge_with_second(reject_answer(), strong(reply(accept_answer(), cost_usd=Decimal("0.04"))))
     first, second = (opinion.verdict for opinion in made.opinions)
     assert {first.parent_eval_id, second.parent_eval_id} == {made.verdict.eval_id}
     assert len({made.verdict.eval_id, first.eval_id, second.eval_id}) == 3
@@ -237,8 +233,7 @@ def test_opinions_are_children_with_own_model_and_cost() -> None:
 
 def test_unknown_price_of_one_opinion_makes_the_sum_unknown() -> None:
     assert (
-        judge_with_second(reject_answer(), strong_model(reply(accept_answer(), cost_usd=None))).verdict.judge_cost_usd
-        is None
+        judge_with_second(reject_answer(), strong(reply(accept_answer(), cost_usd=None))).verdict.judge_cost_usd is None
     )
 
 
@@ -263,11 +258,7 @@ WRONG = accept_answer(category="weak_test")
 def test_replay_of_several_opinions_gives_same_decision(
     answers: tuple[Any, ...], second: tuple[Any, ...] | None
 ) -> None:
-    made = (
-        judge_with_panel(*answers)
-        if second is None
-        else judge_with(model_of(*answers), second_model=strong_model(*second))
-    )
+    made = judge_panel(*answers) if second is None else judge_with(model_of(*answers), second_model=strong(*second))
     audit = read_audit(json.loads(json.dumps(dump_audit(made.audit))))
     verdict = VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(made.verdict))
     replayed = replay(verdict, audit, dossier(), load_rubric(), load_prompt())
@@ -324,7 +315,7 @@ UNSURE = cannot_tell_answer()
 def test_panel_opinions_are_combined(
     answers: tuple[Any, ...], decision: str, confidence: float, concern: str, *, agree: bool
 ) -> None:
-    verdict = judge_with_panel(*answers).verdict
+    verdict = judge_panel(*answers).verdict
     assert (verdict.abstain_reason or verdict.decision) == decision
     assert (verdict.confidence, verdict.signals["opinions_agree"]) == (pytest.approx(confidence), agree)
     assert concern in verdict.concern
@@ -344,9 +335,7 @@ def test_rubric_lenses_replace_the_default_ones() -> None:
 
 
 def test_second_opinion_may_follow_a_panel() -> None:
-    made = judge_with_panel(
-        accept_answer(), reject_answer(), accept_answer(), second_model=strong_model(accept_answer())
-    )
+    made = judge_panel(accept_answer(), reject_answer(), accept_answer(), second_model=strong(accept_answer()))
     assert decision_of(made.verdict) == "abstain needs_human"
     names = [opinion.verdict.signals["opinion_of"] for opinion in made.opinions]
     assert names == ["correctness", "tests", "scope", "second"]
@@ -361,7 +350,7 @@ def choice_of(name: str | None, first: ScriptedModel | None, stronger: ScriptedM
 
 
 def judge_with_choice(name: str | None, first: ScriptedModel | None, *answers: Any) -> Verdict:
-    context, judged = choice_of(name, first, strong_model(*answers))
+    context, judged = choice_of(name, first, strong(*answers))
     return judge(judged, evaluation_header(), context)
 
 
@@ -384,11 +373,11 @@ def test_choice_is_ignored_when_no_model_may_be_asked() -> None:
 
 
 def test_who_judges_is_part_of_the_content() -> None:
-    plain, of = choice_of("claude-opus-5-5", model_of(), strong_model())
+    plain, of = choice_of("claude-opus-5-5", model_of(), strong())
     others = [
         fingerprint_of(of, plain),
         fingerprint_of(of, judge_context(model_of())),
         fingerprint_of(of, replace(judge_context(model_of()), is_panel=True)),
-        fingerprint_of(of, replace(judge_context(model_of()), second_model=strong_model())),
+        fingerprint_of(of, replace(judge_context(model_of()), second_model=strong())),
     ]
     assert len(set(others)) == 4

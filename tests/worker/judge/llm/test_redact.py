@@ -47,7 +47,7 @@ from worker.judge.rubric import load_rubric
 from worker.signals.heuristic_opinion import form_opinion
 
 TOKEN = "gh" + "p_" + "q7Rk2Zp9XvTn4Lw8sYd3Hc6MaB1cD5eF0gJ2"
-RANDOM_KEY = "q7Rk" + "2Zp9XvTn4Lw8sYd3Hc6M"
+DRAWN_KEY = "q7Rk" + "2Zp9XvTn4Lw8sYd3Hc6M"
 BODY = "MIIEowIBAAKCAQEA0123456789abcdefABCDEF+/0123456789abcdefABCDEF+/"
 MARK = "[redacted: github token]"
 ENV = new_file("deploy/.env", "HOST=CANARY-TEXT", "PORT=1")
@@ -115,9 +115,7 @@ def test_unreadable_diff_is_not_sent() -> None:
 
 
 def test_secret_recognized_by_name_is_redacted_elsewhere() -> None:
-    leaked = redact(
-        contest=f"it printed {RANDOM_KEY}!", guidance=(Guidance(path="A.md", text=f"api_key: {RANDOM_KEY}"),)
-    )
+    leaked = redact(contest=f"it printed {DRAWN_KEY}!", guidance=(Guidance(path="A.md", text=f"api_key: {DRAWN_KEY}"),))
     assert leaked.dossier.contest == "it printed [redacted: key]!"
 
 
@@ -252,13 +250,7 @@ def test_plain_text_of_every_field_is_in_the_prompt() -> None:
 PAGE = (Path(__file__).resolve().parents[4] / "docs/privacy.md").read_text(encoding="utf-8")
 CANARY = "CANARY-TEXT"
 LATE = (LateEdit(by=CANARY, at=datetime(2026, 11, 20, tzinfo=UTC)),)
-UNSENT_ISSUE_FIELDS: Any = {
-    "author": CANARY,
-    "url": CANARY,
-    "edited_by": CANARY,
-    "late_edits": LATE,
-    "late_renames": LATE,
-}
+UNSENT_ISSUE: Any = {"author": CANARY, "url": CANARY, "edited_by": CANARY, "late_edits": LATE, "late_renames": LATE}
 UNSENT_FIELDS = {
     "title": {"pull_request": pull_request(title=CANARY)},
     "body": {"pull_request": pull_request(body=CANARY)},
@@ -267,7 +259,7 @@ UNSENT_FIELDS = {
     "author": {"pull_request": pull_request(author=CANARY)},
     "branch names": {"pull_request": pull_request(head_ref=CANARY, base_ref=CANARY)},
     "repository name": {"pull_request": pull_request(repository=f"acme/{CANARY}")},
-    "author of the issue": {"issues": (Issue(number=7, title="t", body="b", **UNSENT_ISSUE_FIELDS),)},
+    "author of the issue": {"issues": (Issue(number=7, title="t", body="b", **UNSENT_ISSUE),)},
     "source of a criterion": {"criteria": (Criterion(id="AC1", text="x", source=CANARY),)},
     "cited file": {"files": (HeadFile(path="docs/x.md", text=CANARY),)},
     "lookups": {"lookups": (NameLookup(name="_load", paths=(CANARY,)),)},

@@ -263,7 +263,7 @@ def read_last_opinion(answer: dict[str, Any], requirements: ReplyRequirements = 
     return result
 
 
-def with_second_criterion(status: str, *evidence: dict[str, Any]) -> dict[str, Any]:
+def second_criterion(status: str, *evidence: dict[str, Any]) -> dict[str, Any]:
     """Criteria whose second one has this status and evidence."""
     return {"criteria": [*criteria("met"), {"id": "AC2", "status": status, "evidence": list(evidence)}]}
 
@@ -284,7 +284,7 @@ WITH_EVIDENCE = [item for item in Category if item is not Category.ACCEPTANCE_GA
     [
         *(
             (
-                accept_answer(**with_second_criterion("met", *at)),
+                accept_answer(**second_criterion("met", *at)),
                 REQUIREMENTS,
                 "An accept needs every criterion met, AC2 is unverifiable",
             )
@@ -299,11 +299,11 @@ WITH_EVIDENCE = [item for item in Category if item is not Category.ACCEPTANCE_GA
             )
             for name in WITH_EVIDENCE
         ),
-        (reject_answer(**GAP, **with_second_criterion("met", PAST_END)), REQUIREMENTS, "A reject needs evidence"),
-        (reject_answer(**GAP, **with_second_criterion("partial", PAST_END)), REQUIREMENTS, "A reject needs evidence"),
+        (reject_answer(**GAP, **second_criterion("met", PAST_END)), REQUIREMENTS, "A reject needs evidence"),
+        (reject_answer(**GAP, **second_criterion("partial", PAST_END)), REQUIREMENTS, "A reject needs evidence"),
     ],
 )
-def test_last_attempt_without_valid_evidence_is_refused(
+def test_last_attempt_needs_valid_evidence(
     answer: dict[str, Any], requirements: ReplyRequirements, problem: str
 ) -> None:
     result = read_last(answer, requirements)
@@ -317,13 +317,13 @@ def test_last_accept_stands_on_evidence_of_its_criteria() -> None:
     assert made.dropped[0].startswith("`upload.py` has 9 lines")
 
 
-@pytest.mark.parametrize("unmet", [{}, with_second_criterion("missing", PAST_END)])
+@pytest.mark.parametrize("unmet", [{}, second_criterion("missing", PAST_END)])
 def test_last_acceptance_gap_stands_on_its_unmet_criterion(unmet: dict[str, Any]) -> None:
     assert read_last_opinion(reject_answer(**GAP, **unmet)).criteria[1].status is CriterionStatus.MISSING
 
 
 def test_criterion_without_valid_evidence_becomes_unverifiable() -> None:
-    made = read_last_opinion(reject_answer(**with_second_criterion("partial", MISREAD)))
+    made = read_last_opinion(reject_answer(**second_criterion("partial", MISREAD)))
     assert [(criterion.status, criterion.note) for criterion in made.criteria] == [
         ("met", ""),
         ("unverifiable", "the place that was named for it does not exist"),
@@ -457,9 +457,7 @@ OPEN_ANSWERS = condition_answers("open", "open")
     ],
     ids=["left out", "one left out", "twice", "not given", "accepted while open", "no such place"],
 )  # fmt: skip
-def test_invalid_condition_answer_is_reported(
-    answer: dict[str, Any], requirements: ReplyRequirements, problem: str
-) -> None:
+def test_invalid_condition_is_reported(answer: dict[str, Any], requirements: ReplyRequirements, problem: str) -> None:
     result = read_error(answer, requirements)
     assert (len(result.problems), result.problems[0][: len(problem)]) == (1, problem)
 

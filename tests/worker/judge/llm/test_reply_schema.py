@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.samples import (
-    ALWAYS_ESCALATE,
+    ALWAYS_ASK,
     DIFF,
     ScriptedModel,
     accept_answer,
@@ -42,11 +42,11 @@ GOAL = 700
 UNSUPPORTED_KEYWORDS = {"minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "pattern", "format"}
 
 
-def repeat_word(count: int) -> str:
+def words_of(count: int) -> str:
     return " ".join(["words"] * count)
 
 
-def longest_evidence() -> dict[str, Any]:
+def long_entry() -> dict[str, Any]:
     quote = "    return retry".ljust(QUOTE_CHARACTERS, ".")
     return {
         "path": PATH,
@@ -54,40 +54,40 @@ def longest_evidence() -> dict[str, Any]:
         "end_line": 4_713,
         "side": "head",
         "quote": quote,
-        "note": repeat_word(NOTE_WORDS),
+        "note": words_of(NOTE_WORDS),
     }
 
 
-def longest_reply(criteria: int, conditions: int, questions: int = 0, *, is_wide: bool = False) -> str:
-    side = repeat_word(SIDE_WORDS) if is_wide else ""
-    score = {"score": 10, "reasoning": repeat_word(REASONING_WORDS), "improvement": repeat_word(IMPROVEMENT_WORDS)}
+def long_reply(criteria: int, conditions: int, questions: int = 0, *, is_wide: bool = False) -> str:
+    side = words_of(SIDE_WORDS) if is_wide else ""
+    score = {"score": 10, "reasoning": words_of(REASONING_WORDS), "improvement": words_of(IMPROVEMENT_WORDS)}
     reply = {
         "criteria": [
-            {"id": f"AC{number}", "status": "missing", "evidence": [longest_evidence()]} for number in range(criteria)
+            {"id": f"AC{number}", "status": "missing", "evidence": [long_entry()]} for number in range(criteria)
         ],
         "conditions": [
-            {"id": f"c{number}", "state": "open", "evidence": [longest_evidence()]} for number in range(conditions)
+            {"id": f"c{number}", "state": "open", "evidence": [long_entry()]} for number in range(conditions)
         ],
         "settled": [
-            {"id": f"q{number}", "why": repeat_word(REASONING_WORDS), "evidence": [longest_evidence()]}
+            {"id": f"q{number}", "why": words_of(REASONING_WORDS), "evidence": [long_entry()]}
             for number in range(questions)
         ],
         "breakdown": "contract_violation",
         "scores": [{"criterion": criterion, **score} for criterion in RUBRIC],
         "what_works": side,
         "what_does_not": side,
-        "concern": repeat_word(CONCERN_WORDS),
-        "evidence": [longest_evidence()] * PLACES,
+        "concern": words_of(CONCERN_WORDS),
+        "evidence": [long_entry()] * PLACES,
         "decision": "reject",
         "category": "tests_pass_but_wrong",
-        "next_step": repeat_word(STEP_WORDS),
+        "next_step": words_of(STEP_WORDS),
         "confidence": 0.85,
     }
     assert set(reply) == set(json.loads(json.dumps(reply_schema()["properties"])))
     return json.dumps(reply, separators=(",", ":"))
 
 
-def tokens_for(criteria: int, conditions: int, *paths: str, questions: int = 0) -> int:
+def tokens(criteria: int, conditions: int, *paths: str, questions: int = 0) -> int:
     names = [f"AC{number}" for number in range(criteria)]
     condition_ids = [f"c{number}" for number in range(conditions)]
     return reply_tokens(names, condition_ids, RUBRIC, [PATH, *paths], [f"q{number}" for number in range(questions)])
@@ -95,17 +95,17 @@ def tokens_for(criteria: int, conditions: int, *paths: str, questions: int = 0) 
 
 def test_reply_within_stated_lengths_fits_reserved_tokens() -> None:
     many = [f"{number}.py" for number in range(WIDE_CHANGE_FILES)]
-    assert len(longest_reply(1, 0, 7)) / BYTES_A_TOKEN <= tokens_for(1, 0, questions=7)
+    assert len(long_reply(1, 0, 7)) / BYTES_A_TOKEN <= tokens(1, 0, questions=7)
     for criteria, conditions in ((0, 0), (1, 0), (3, 2), (12, 5)):
-        assert len(longest_reply(criteria, conditions)) / BYTES_A_TOKEN <= tokens_for(criteria, conditions)
-        assert len(longest_reply(criteria, conditions, is_wide=True)) / BYTES_A_TOKEN <= tokens_for(
+        assert len(long_reply(criteria, conditions)) / BYTES_A_TOKEN <= tokens(criteria, conditions)
+        assert len(long_reply(criteria, conditions, is_wide=True)) / BYTES_A_TOKEN <= tokens(
             criteria, conditions, *many
         )
 
 
 def test_reserved_tokens_grow_with_criteria_conditions_and_paths() -> None:
-    assert tokens_for(1, 0) <= GOAL < tokens_for(2, 0) < tokens_for(2, 1)
-    assert tokens_for(1, 0, "p" * 100) > tokens_for(1, 0)
+    assert tokens(1, 0) <= GOAL < tokens(2, 0) < tokens(2, 1)
+    assert tokens(1, 0, "p" * 100) > tokens(1, 0)
     assert reply_tokens([], [], RUBRIC, []) > 0
 
 
@@ -149,7 +149,7 @@ OBJECTION = reject_answer(evidence=[evidence_at("upload.py", 2)])
 
 def judge_diff(diff: str, *replies: dict[str, Any]) -> tuple[ScriptedModel, Verdict]:
     model = model_of(*replies)
-    return model, judge_dossier(model, ALWAYS_ESCALATE, diff=diff)
+    return model, judge_dossier(model, ALWAYS_ASK, diff=diff)
 
 
 def test_wide_change_is_asked_for_one_strategic_direction() -> None:
@@ -158,7 +158,7 @@ def test_wide_change_is_asked_for_one_strategic_direction() -> None:
     assert f"This change is over {WIDE_CHANGE_FILES} files." in ending
     assert "one strategic direction" in ending
     assert SIDES.items() <= verdict.signals.items()
-    assert (model.prompts[0].reply_tokens or 0) > tokens_for(2, 0)
+    assert (model.prompts[0].reply_tokens or 0) > tokens(2, 0)
     summary = check_content(verdict, dossier(diff=WIDE)).summary
     lines = ("**What works:** The retry itself.", f"**What does not:** {SIDES['what_does_not']}", "**Next step:**")
     assert sorted(lines, key=summary.index) == list(lines)

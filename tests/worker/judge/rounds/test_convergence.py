@@ -60,7 +60,7 @@ def accept_all_met(**changes: Any) -> dict[str, Any]:
     return accept_answer(**{**BOTH_MET, **changes})
 
 
-def answer_conditions(*states: str, at: int | None = None) -> list[dict[str, Any]]:
+def conditions(*states: str, at: int | None = None) -> list[dict[str, Any]]:
     evidence = [] if at is None else [evidence_at("upload.py", at)]
     return [{"id": f"c{number}", "state": state, "evidence": evidence} for number, state in enumerate(states, start=1)]
 
@@ -79,9 +79,9 @@ def history_rejected_at_3(**changes: Any) -> History:
     return history
 
 
-def ask_model(history: History, *answer_conditions: Any, limit: int = 5, **changes: Any) -> Verdict:
+def ask_model(history: History, *replies: Any, limit: int = 5, **changes: Any) -> Verdict:
     """Judge with these answers; without another diff they quote the current lines."""
-    model = model_of(*(answer_conditions if "diff" in changes else map(history.quote_lines, answer_conditions)))
+    model = model_of(*(replies if "diff" in changes else map(history.quote_lines, replies)))
     verdict = history.judge(replace(judge_context(model, threshold=2.0), round_limit=limit), **changes)
     assert model.answers == [], "every answer is used"
     return verdict
@@ -97,20 +97,18 @@ def locations_of(verdict: Verdict) -> str:
 
 # --- the second round -----------------------------------------------------------------------------
 
-OTHER_OBJECTION = rejects_at(
-    9, category="acceptance_gap", conditions=answer_conditions("resolved"), next_step="Log it."
-)
-ONE_OPEN: dict[str, Any] = {"conditions": answer_conditions("open")}
-ONE_RESOLVED: dict[str, Any] = {"conditions": answer_conditions("resolved")}
+ELSEWHERE = rejects_at(9, category="acceptance_gap", conditions=conditions("resolved"), next_step="Log it.")
+ONE_OPEN: dict[str, Any] = {"conditions": conditions("open")}
+ONE_RESOLVED: dict[str, Any] = {"conditions": conditions("resolved")}
 CREEP: dict[str, Any] = {"category": "scope_creep", "next_step": "Drop it."}
 TWO_LOCATIONS = [evidence_at("upload.py", 9), evidence_at("upload.py", 3, end_line=4)]
 GAP_ON_3_AND_4 = rejects_at(4, evidence=TWO_LOCATIONS, category="acceptance_gap", next_step="Log it.", **ONE_RESOLVED)
-STILL_OPEN = rejects_at(9, conditions=answer_conditions("open", at=3), **CREEP)
+STILL_OPEN = rejects_at(9, conditions=conditions("open", at=3), **CREEP)
 CLEARER = "In line 3, call post up to three times while it answers 503."
 MISSING_CRITERION: dict[str, Any] = {"criteria": criteria("missing", "met")}
 STILL_MISSING = reject_answer(
     criteria=criteria("partial", "met"), evidence=[], scores=scores(2), category="acceptance_gap",
-    conditions=answer_conditions("resolved", "open"), next_step="Call it in send.",
+    conditions=conditions("resolved", "open"), next_step="Call it in send.",
 )  # fmt: skip
 HUMAN, SAME_REJECT = "abstain needs_human", rejects_at(3, **ONE_OPEN)
 
@@ -122,9 +120,9 @@ HUMAN, SAME_REJECT = "abstain needs_human", rejects_at(3, **ONE_OPEN)
         ({}, "upload.py:3", [accept_all_met(**ONE_OPEN), accept_all_met(**ONE_RESOLVED)], ("accept", "", "c1:resolved"), ""),
         ({}, "upload.py:3", [cannot_tell_answer(**ONE_RESOLVED)], (HUMAN, "", "c1:resolved"), ""),
         # a new objection to old lines is corrected once and then needs a human, without evidence
-        ({}, "upload.py:3", [OTHER_OBJECTION, OTHER_OBJECTION], (HUMAN, "", "c1:resolved"), "did not change since"),
-        ({}, "upload.py:3", [OTHER_OBJECTION, OTHER_OBJECTION], (HUMAN, "", "c1:resolved"), "upload.py:9"),
-        ({}, "upload.py:3", [OTHER_OBJECTION, accept_all_met(**ONE_RESOLVED)], ("accept", "", "c1:resolved"), ""),
+        ({}, "upload.py:3", [ELSEWHERE, ELSEWHERE], (HUMAN, "", "c1:resolved"), "did not change since"),
+        ({}, "upload.py:3", [ELSEWHERE, ELSEWHERE], (HUMAN, "", "c1:resolved"), "upload.py:9"),
+        ({}, "upload.py:3", [ELSEWHERE, accept_all_met(**ONE_RESOLVED)], ("accept", "", "c1:resolved"), ""),
         # a reject of changed lines keeps only these as evidence
         ({}, "upload.py:4", [GAP_ON_3_AND_4], ("reject acceptance_gap", "upload.py:4", "c1:resolved c2:open"), ""),
         # an open condition may be rejected at its location in its category
@@ -166,10 +164,7 @@ def test_conditions_of_a_reject_are_kept_in_later_rounds() -> None:
     history = history_rejected_at_3()
     assert conditions_of(history.ledger[0].verdict) == "c1:open"
     history.replace_line("upload.py", 3)
-    assert (
-        conditions_of(ask_model(history, accept_all_met(conditions=answer_conditions("resolved", at=3))))
-        == "c1:resolved"
-    )
+    assert conditions_of(ask_model(history, accept_all_met(conditions=conditions("resolved", at=3)))) == "c1:resolved"
     history.replace_line("upload.py", 5)
     assert conditions_of(ask_model(history, rejects_at(5, next_step="Log it."))) == "c1:resolved c2:open"
     history.replace_line("upload.py", 5)
@@ -190,7 +185,7 @@ def test_criterion_that_is_broken_again_gets_a_new_condition() -> None:
     history = history_rejected_at_3(**missed, concern="No upload is retried.")
     assert conditions_of(history.ledger[0].verdict) == "c1:open c2:open"
     line = history.replace_line("upload.py", 3)
-    ask_model(history, accept_all_met(conditions=answer_conditions("resolved", "resolved")))
+    ask_model(history, accept_all_met(conditions=conditions("resolved", "resolved")))
     history.replace_line("upload.py", line)  # removes the line that met the criterion
     texts = {"concern": "No upload is retried any more.", "next_step": "Have an upload retried again."}
     broken = ask_model(history, reject_answer(**missed, scores=scores(2), **texts))
@@ -210,12 +205,8 @@ def test_condition_may_name_a_file_without_lines() -> None:
     )
     ask_model(history, answer, diff=mode_change + new_file("a.py", "x = 1"), files=None)
     history.commits += 1
-    second_answer = {
-        **answer,
-        "conditions": answer_conditions("open"),
-        "next_step": "Set run.sh to 100644 with git update-index.",
-    }
-    verdict = ask_model(history, second_answer, diff=mode_change + new_file("a.py", "y = 1"), files=None)
+    second = {**answer, "conditions": conditions("open"), "next_step": "Set run.sh to 100644 with git update-index."}
+    verdict = ask_model(history, second, diff=mode_change + new_file("a.py", "y = 1"), files=None)
     assert (verdict.decision, locations_of(verdict), conditions_of(verdict)) == ("reject", "run.sh", "c1:open")
 
 
@@ -223,7 +214,7 @@ def test_met_criterion_is_not_missing_on_unchanged_lines() -> None:
     history = history_rejected_at_3()
     history.replace_line("upload.py", 5)
     answer = rejects_at(5, criteria=criteria("missing", "met", evidence=[evidence_at("upload.py", 9)]), category="acceptance_gap",
-                   conditions=answer_conditions("resolved"), next_step="Log it.")  # fmt: skip
+                   conditions=conditions("resolved"), next_step="Log it.")  # fmt: skip
     verdict = ask_model(history, answer)
     assert isinstance(verdict, Reject)
     assert [(criterion.status, criterion.note) for criterion in verdict.criteria] == [
@@ -241,7 +232,7 @@ def test_new_criterion_may_be_missing() -> None:
         5,
         criteria=criteria("met", "met", "missing"),
         evidence=[],
-        conditions=answer_conditions("resolved"),
+        conditions=conditions("resolved"),
         next_step="Do it.",
     )
     verdict = ask_model(history, answer, criteria=asks)
@@ -255,7 +246,7 @@ def test_criterion_may_be_unmet_on_changed_lines() -> None:
         {"id": "AC1", "status": "partial", "evidence": [evidence_at("upload.py", 4, end_line=5)]},
         criteria("met", "met")[1],
     ]
-    answer = rejects_at(5, criteria=against, evidence=[], conditions=answer_conditions("resolved"), next_step="Log it.")
+    answer = rejects_at(5, criteria=against, evidence=[], conditions=conditions("resolved"), next_step="Log it.")
     verdict = ask_model(history, answer)
     assert [pointer.location for pointer in verdict.criteria[0].evidence] == ["upload.py:5"]
     assert [condition.text for condition in verdict.closing_conditions][1:] == [
@@ -271,7 +262,7 @@ def test_model_may_reject_after_code_alone_judged() -> None:
     )
     assert history.ledger[0].verdict.decision == "reject", "code rejects on a fact"
     history.commits += 1
-    verdict = ask_model(history, rejects_at(9, conditions=answer_conditions("resolved")))
+    verdict = ask_model(history, rejects_at(9, conditions=conditions("resolved")))
     assert (verdict.decision, locations_of(verdict)) == ("reject", "upload.py:9")
 
 
@@ -302,7 +293,7 @@ def test_model_may_reject_old_lines_that_were_not_judged_by_this_rubric(
 def test_same_head_judged_after_ci_changed_is_no_repetition() -> None:
     history = history_rejected_at_3()
     passed = Ci(checks=(CiCheck(name="test", conclusion="success"),))
-    verdict = ask_model(history, rejects_at(3, conditions=answer_conditions("open")), ci=passed)
+    verdict = ask_model(history, rejects_at(3, conditions=conditions("open")), ci=passed)
     assert (verdict.decision, verdict.round) == ("reject", 1)
 
 
@@ -313,24 +304,24 @@ def test_reject_after_last_round_needs_a_human() -> None:
     history = history_rejected_at_3()
     history.replace_line("upload.py", 3)
     second = ask_model(
-        history, rejects_at(3, conditions=answer_conditions("open"), next_step="In line 3, call post thrice."), limit=2
+        history, rejects_at(3, conditions=conditions("open"), next_step="In line 3, call post thrice."), limit=2
     )
     assert (second.decision, second.round) == ("reject", 2)
     history.replace_line("upload.py", 3)
-    third = rejects_at(3, conditions=answer_conditions("open"), next_step="Write a loop.")
+    third = rejects_at(3, conditions=conditions("open"), next_step="Write a loop.")
     last = ask_model(history, third, limit=2)
     assert decision_of(last) == HUMAN
     assert "After 2 rounds this still does not converge" in last.concern
     assert conditions_of(last) == "c1:open"
     history.replace_line("upload.py", 3)
-    assert ask_model(history, accept_all_met(conditions=answer_conditions("resolved")), limit=2).decision == "accept"
+    assert ask_model(history, accept_all_met(conditions=conditions("resolved")), limit=2).decision == "accept"
 
 
 def test_push_before_the_reject_was_published_uses_no_round() -> None:
     history = open_history()
     ask_model(history, rejects_at(3), at=NOW)
     history.replace_line("upload.py", 3)
-    blind = rejects_at(3, conditions=answer_conditions("open"), next_step="Another step.")
+    blind = rejects_at(3, conditions=conditions("open"), next_step="Another step.")
     assert ask_model(history, blind, pushed_at=NOW - timedelta(seconds=1)).round == 1
 
 
@@ -394,9 +385,7 @@ def test_fact_keeps_its_condition_open_against_the_model() -> None:
     history.commits += 1
     diff = STUB + new_file("more.py", "x = 1")
     met = criteria("met", "met", evidence=[evidence_at("more.py", 1, quote="x = 1")])
-    verdict = ask_model(
-        history, accept_answer(criteria=met, conditions=answer_conditions("resolved")), diff=diff, files=None
-    )
+    verdict = ask_model(history, accept_answer(criteria=met, conditions=conditions("resolved")), diff=diff, files=None)
     assert (verdict.decision, conditions_of(verdict)) == ("reject", "c1:open")
 
 
@@ -460,7 +449,7 @@ def test_safe_change_does_not_resolve_conditions_of_a_model() -> None:
     assert decision_of(by_code) == HUMAN
     assert "what earlier rounds asked for is not shown to be done: c1 (Retry it on 503)" in by_code.concern
     met = criteria("met", evidence=[evidence_at("docs/busy.md", 3, quote="The server is busy at noon.")])
-    model = model_of(accept_answer(criteria=met, conditions=answer_conditions("resolved")))
+    model = model_of(accept_answer(criteria=met, conditions=conditions("resolved")))
     by_model = history.judge(judge_context(model), **DOCS_CHANGE)
     assert (by_model.decision, conditions_of(by_model)) == ("accept", "c1:resolved")
     assert by_model.escalation_reason.endswith("; still open: c1")

@@ -10,21 +10,19 @@ from tests.worker.judge.samples import (
     accept_verdict,
     dossier,
     evaluation_header,
+    evidence_bundle,
     judge_context,
     ledger_entry,
     model_of,
     new_file,
-    opinion,
     reject_verdict,
     scores,
 )
-from worker.domain.dossier import Ci, Dossier, Seed
+from worker.domain.dossier import Dossier, Seed
 from worker.domain.ids import EvalId
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import EvidencePointer, JudgeKind, Reject, Score, Side
 from worker.dossier.diff.parser import diff_of, hash_changed_lines
-from worker.judge.checks.ci_status import read_ci
-from worker.judge.checks.evidence import Places
 from worker.judge.judge import judge
 from worker.judge.llm.prompt import calibration_sections
 from worker.judge.rounds.previous_rounds import (
@@ -134,15 +132,7 @@ FACT = {"signal": "stub_body", "category": "weak_test", "fact": True, "path": "u
 
 
 def bundle_with(*entries: LedgerEntry) -> EvidenceBundle:
-    dossier_with_ledger: Dossier = dossier(ledger=entries)
-    return EvidenceBundle(
-        dossier_with_ledger,
-        diff_of(dossier_with_ledger.diff),
-        Places(dossier_with_ledger),
-        opinion(),
-        read_ci(Ci()),
-        (),
-    )
+    return evidence_bundle(dossier(ledger=entries))
 
 
 def previous_rounds(*entries: LedgerEntry) -> PreviousRounds:
@@ -154,7 +144,7 @@ def model_entry(verdict: object = None, **changes: object) -> LedgerEntry:
     return ledger_entry(recorded, changed_lines=HASHES)  # type: ignore[arg-type] - a verdict
 
 
-def evidence_in_test(
+def pointer(
     line: int | None, end: int | None = None, path: str = "tests/test_upload.py", **changes: object
 ) -> EvidencePointer:
     return EvidencePointer.model_validate({"path": path, "line": line, "end_line": end, "quote": "x", **changes})
@@ -181,17 +171,8 @@ def test_no_previous_rounds_without_a_ledger() -> None:
         (model_entry(rubric_id="strict"), False),
         (ledger_entry(reject_verdict(judge_kind="hybrid")), False),
     ],
-    ids=[
-        "reject",
-        "accept",
-        "code alone",
-        "abstain",
-        "facts without an answer",
-        "facts with an answer",
-        "another rubric",
-        "no hashes",
-    ],
-)
+    ids=["reject", "accept", "code alone", "abstain", "facts without an answer", "facts with an answer", "another rubric", "no hashes"],
+)  # fmt: skip
 def test_only_model_verdicts_of_same_rubric_define_changed_lines(last: LedgerEntry, is_judged: bool) -> None:  # noqa: FBT001 - a case
     result = previous_rounds(last)
     assert (result.changed_lines is not None) is is_judged
@@ -201,32 +182,24 @@ def test_only_model_verdicts_of_same_rubric_define_changed_lines(last: LedgerEnt
 
 def test_pointer_is_cut_to_the_raised_lines() -> None:
     places = bundle_with().places
-    result = open_condition(evidence_in_test(5, 6)).part_at(evidence_in_test(4, 5), places)
+    result = open_condition(pointer(5, 6)).part_at(pointer(4, 5), places)
     assert result is not None
     assert (result.line, result.end_line, result.quote) == (5, None, "def test_503():")
-    assert open_condition(evidence_in_test(2), evidence_in_test(5, 6)).part_at(
-        evidence_in_test(5, 6), places
-    ) == evidence_in_test(5, 6, quote="def test_503():")
+    assert open_condition(pointer(2), pointer(5, 6)).part_at(pointer(5, 6), places) == pointer(
+        5, 6, quote="def test_503():"
+    )
 
 
-@pytest.mark.parametrize(
-    "elsewhere",
-    [
-        evidence_in_test(4),
-        evidence_in_test(5, path="upload.py"),
-        evidence_in_test(5, side=Side.BASE),
-        evidence_in_test(None),
-    ],
-)
+@pytest.mark.parametrize("elsewhere", [pointer(4), pointer(5, path="upload.py"), pointer(5, side=Side.BASE), pointer(None)])  # fmt: skip
 def test_pointer_elsewhere_is_no_part_of_a_condition(elsewhere: EvidencePointer) -> None:
-    assert open_condition(evidence_in_test(5, 6)).part_at(elsewhere, bundle_with().places) is None
+    assert open_condition(pointer(5, 6)).part_at(elsewhere, bundle_with().places) is None
 
 
 def test_condition_on_a_whole_file_matches_only_the_file() -> None:
     places = bundle_with().places
-    whole = evidence_in_test(None, path="run.sh", quote=None)
+    whole = pointer(None, path="run.sh", quote=None)
     assert open_condition(whole).part_at(whole, places) == whole
-    assert open_condition(whole).part_at(evidence_in_test(3, path="run.sh"), places) is None
+    assert open_condition(whole).part_at(pointer(3, path="run.sh"), places) is None
 
 
 def test_open_condition_names_the_reject_that_opened_it() -> None:
