@@ -17,6 +17,7 @@ from tests.worker.judge.samples import (
     decision_of,
     dossier,
     evaluation_header,
+    evidence_at,
     judge_context,
     model_of,
     new_file,
@@ -101,9 +102,7 @@ def test_each_model_gets_a_prompt_of_its_own_token_budget() -> None:
     lines = [f"value_{line} = {line}" for line in range(60)]
     large = "".join(new_file(f"part{number}.py", *lines) for number in range(15))
     judged = dossier(diff=large, files=None, contest="It is in another repository.")
-    evidence = [
-        {"path": "part0.py", "line": 1, "end_line": None, "side": "head", "quote": "value_0 = 0", "note": "here"}
-    ]
+    evidence = [evidence_at("part0.py", 1, quote="value_0 = 0")]
     answer = reject_answer(
         evidence=evidence, criteria=criteria("missing", "missing"), what_works="All.", what_does_not="None."
     )
@@ -171,20 +170,14 @@ def test_failed_second_opinion_is_recorded_and_changes_nothing(failure: Any) -> 
 
 
 SAFE = dossier(**DOCS_CHANGE)
-DOCS_LINE = {
-    "path": "docs/busy.md",
-    "line": 3,
-    "end_line": None,
-    "side": "head",
-    "quote": "The server is busy at noon.",
-}
+DOCS_LINE = evidence_at("docs/busy.md", 3, quote="The server is busy at noon.")
 DOCS_OBJECTION = {**DOCS_LINE, "note": "wrong hour"}
 MISSED = reject_answer(
     criteria=[{"id": "AC1", "status": "partial", "evidence": [DOCS_OBJECTION]}],
     evidence=[DOCS_OBJECTION],
     category="acceptance_gap",
 )
-DOCS_ACCEPT = accept_answer(criteria=criteria("met", evidence=[{**DOCS_LINE, "note": "here"}]))
+DOCS_ACCEPT = accept_answer(criteria=criteria("met", evidence=[DOCS_LINE]))
 
 
 def test_accept_by_code_at_a_cap_is_no_second_opinion() -> None:

@@ -30,21 +30,19 @@ REQUIREMENTS = ReplyRequirements(DOSSIER.criteria or (), load_rubric(), Places(D
 
 
 def read_answer(
-    answer: dict[str, Any] | str, requirements: ReplyRequirements = REQUIREMENTS, **changes: Any
+    answer: dict[str, Any] | str, required: ReplyRequirements = REQUIREMENTS, **changes: Any
 ) -> ModelOpinion | ReplyError:
-    return read_reply(reply(answer, **changes), requirements)
+    return read_reply(reply(answer, **changes), required)
 
 
-def read_error(
-    answer: dict[str, Any] | str, requirements: ReplyRequirements = REQUIREMENTS, **changes: Any
-) -> ReplyError:
-    result = read_answer(answer, requirements, **changes)
+def read_error(answer: dict[str, Any] | str, required: ReplyRequirements = REQUIREMENTS, **changes: Any) -> ReplyError:
+    result = read_answer(answer, required, **changes)
     assert isinstance(result, ReplyError)
     return result
 
 
-def read_opinion(answer: dict[str, Any], requirements: ReplyRequirements = REQUIREMENTS) -> ModelOpinion:
-    result = read_answer(answer, requirements)
+def read_opinion(answer: dict[str, Any], required: ReplyRequirements = REQUIREMENTS) -> ModelOpinion:
+    result = read_answer(answer, required)
     assert isinstance(result, ModelOpinion), result
     return result
 
@@ -253,12 +251,12 @@ PAST_END = evidence_at(line=99, quote="never written")
 MISREAD = evidence_at(line=3, quote="reply = get(data)")
 
 
-def read_last(answer: dict[str, Any], requirements: ReplyRequirements = REQUIREMENTS) -> ModelOpinion | ReplyError:
-    return read_reply(reply(answer), requirements, Attempt.LAST)
+def read_last(answer: dict[str, Any], required: ReplyRequirements = REQUIREMENTS) -> ModelOpinion | ReplyError:
+    return read_reply(reply(answer), required, Attempt.LAST)
 
 
-def read_last_opinion(answer: dict[str, Any], requirements: ReplyRequirements = REQUIREMENTS) -> ModelOpinion:
-    result = read_last(answer, requirements)
+def read_last_opinion(answer: dict[str, Any], required: ReplyRequirements = REQUIREMENTS) -> ModelOpinion:
+    result = read_last(answer, required)
     assert isinstance(result, ModelOpinion), result
     return result
 
@@ -280,7 +278,7 @@ WITH_EVIDENCE = [item for item in Category if item is not Category.ACCEPTANCE_GA
 
 
 @pytest.mark.parametrize(
-    ("answer", "requirements", "problem"),
+    ("answer", "required", "problem"),
     [
         *(
             (
@@ -303,10 +301,8 @@ WITH_EVIDENCE = [item for item in Category if item is not Category.ACCEPTANCE_GA
         (reject_answer(**GAP, **second_criterion("partial", PAST_END)), REQUIREMENTS, "A reject needs evidence"),
     ],
 )
-def test_last_attempt_needs_valid_evidence(
-    answer: dict[str, Any], requirements: ReplyRequirements, problem: str
-) -> None:
-    result = read_last(answer, requirements)
+def test_last_attempt_needs_valid_evidence(answer: dict[str, Any], required: ReplyRequirements, problem: str) -> None:
+    result = read_last(answer, required)
     assert isinstance(result, ReplyError)
     assert (result.fault, result.problems[0][: len(problem)]) == (ReplyFault.POINTER, problem)
 
@@ -418,10 +414,10 @@ def test_next_step_may_hold_numbers(step: str) -> None:
 
 # --- closing conditions ---------------------------------------------------------------------------
 
-TWO_CONDITIONS = replace(REQUIREMENTS, conditions=("c1", "c4"))
+TWO_OPEN = replace(REQUIREMENTS, conditions=("c1", "c4"))
 
 
-def condition_answers(*states: str, **changes: Any) -> list[dict[str, Any]]:
+def conditions(*states: str, **changes: Any) -> list[dict[str, Any]]:
     return [
         {"id": name, "state": state, "evidence": [], **changes}
         for name, state in zip(("c1", "c4"), states, strict=True)
@@ -429,36 +425,33 @@ def condition_answers(*states: str, **changes: Any) -> list[dict[str, Any]]:
 
 
 def test_every_open_condition_is_answered_with_evidence() -> None:
-    made = read_opinion(
-        reject_answer(conditions=condition_answers("open", "resolved", evidence=[evidence_at()])), TWO_CONDITIONS
-    )
+    made = read_opinion(reject_answer(conditions=conditions("open", "resolved", evidence=[evidence_at()])), TWO_OPEN)
     assert [(condition.id, condition.state, condition.evidence[0].quote) for condition in made.conditions] == [
         ("c1", "open", "    for attempt in range(3):"),
         ("c4", "resolved", "    for attempt in range(3):"),
     ]
     assert (
-        read_opinion(accept_answer(conditions=condition_answers("resolved", "resolved")), TWO_CONDITIONS).decision
-        is Leaning.ACCEPT
+        read_opinion(accept_answer(conditions=conditions("resolved", "resolved")), TWO_OPEN).decision is Leaning.ACCEPT
     )
 
 
-OPEN_ANSWERS = condition_answers("open", "open")
+OPEN_ANSWERS = conditions("open", "open")
 
 
 @pytest.mark.parametrize(
-    ("answer", "requirements", "problem"),
+    ("answer", "required", "problem"),
     [
-        (reject_answer(conditions=[]), TWO_CONDITIONS, 'conditions: expected one entry for each of "c1", "c4", found '),
-        (reject_answer(conditions=OPEN_ANSWERS[:1]), TWO_CONDITIONS, 'conditions: expected one entry for each of "c1", "c4", found '),
-        (reject_answer(conditions=OPEN_ANSWERS * 2), TWO_CONDITIONS, 'conditions: expected one entry for each of "c1", "c4", found '),
+        (reject_answer(conditions=[]), TWO_OPEN, 'conditions: expected one entry for each of "c1", "c4", found '),
+        (reject_answer(conditions=OPEN_ANSWERS[:1]), TWO_OPEN, 'conditions: expected one entry for each of "c1", "c4", found '),
+        (reject_answer(conditions=OPEN_ANSWERS * 2), TWO_OPEN, 'conditions: expected one entry for each of "c1", "c4", found '),
         (reject_answer(conditions=OPEN_ANSWERS), REQUIREMENTS, "conditions: expected one entry"),
-        (accept_answer(conditions=condition_answers("resolved", "open")), TWO_CONDITIONS, "An accept needs every closing condition resolved, c4 is"),
-        (reject_answer(conditions=condition_answers("open", "open", evidence=[evidence_at(line=99)])), TWO_CONDITIONS, "`upload.py` has 9 lines"),
+        (accept_answer(conditions=conditions("resolved", "open")), TWO_OPEN, "An accept needs every closing condition resolved, c4 is"),
+        (reject_answer(conditions=conditions("open", "open", evidence=[evidence_at(line=99)])), TWO_OPEN, "`upload.py` has 9 lines"),
     ],
     ids=["left out", "one left out", "twice", "not given", "accepted while open", "no such place"],
 )  # fmt: skip
-def test_invalid_condition_is_reported(answer: dict[str, Any], requirements: ReplyRequirements, problem: str) -> None:
-    result = read_error(answer, requirements)
+def test_invalid_condition_is_reported(answer: dict[str, Any], required: ReplyRequirements, problem: str) -> None:
+    result = read_error(answer, required)
     assert (len(result.problems), result.problems[0][: len(problem)]) == (1, problem)
 
 

@@ -46,7 +46,7 @@ def words_of(count: int) -> str:
     return " ".join(["words"] * count)
 
 
-def long_entry() -> dict[str, Any]:
+def entry() -> dict[str, Any]:
     quote = "    return retry".ljust(QUOTE_CHARACTERS, ".")
     return {
         "path": PATH,
@@ -62,22 +62,17 @@ def long_reply(criteria: int, conditions: int, questions: int = 0, *, is_wide: b
     side = words_of(SIDE_WORDS) if is_wide else ""
     score = {"score": 10, "reasoning": words_of(REASONING_WORDS), "improvement": words_of(IMPROVEMENT_WORDS)}
     reply = {
-        "criteria": [
-            {"id": f"AC{number}", "status": "missing", "evidence": [long_entry()]} for number in range(criteria)
-        ],
-        "conditions": [
-            {"id": f"c{number}", "state": "open", "evidence": [long_entry()]} for number in range(conditions)
-        ],
+        "criteria": [{"id": f"AC{n}", "status": "missing", "evidence": [entry()]} for n in range(criteria)],
+        "conditions": [{"id": f"c{n}", "state": "open", "evidence": [entry()]} for n in range(conditions)],
         "settled": [
-            {"id": f"q{number}", "why": words_of(REASONING_WORDS), "evidence": [long_entry()]}
-            for number in range(questions)
+            {"id": f"q{number}", "why": words_of(REASONING_WORDS), "evidence": [entry()]} for number in range(questions)
         ],
         "breakdown": "contract_violation",
         "scores": [{"criterion": criterion, **score} for criterion in RUBRIC],
         "what_works": side,
         "what_does_not": side,
         "concern": words_of(CONCERN_WORDS),
-        "evidence": [long_entry()] * PLACES,
+        "evidence": [entry()] * PLACES,
         "decision": "reject",
         "category": "tests_pass_but_wrong",
         "next_step": words_of(STEP_WORDS),
@@ -88,18 +83,18 @@ def long_reply(criteria: int, conditions: int, questions: int = 0, *, is_wide: b
 
 
 def tokens(criteria: int, conditions: int, *paths: str, questions: int = 0) -> int:
-    names = [f"AC{number}" for number in range(criteria)]
-    condition_ids = [f"c{number}" for number in range(conditions)]
+    names = [f"AC{n}" for n in range(criteria)]
+    condition_ids = [f"c{n}" for n in range(conditions)]
     return reply_tokens(names, condition_ids, RUBRIC, [PATH, *paths], [f"q{number}" for number in range(questions)])
 
 
 def test_reply_within_stated_lengths_fits_reserved_tokens() -> None:
-    many = [f"{number}.py" for number in range(WIDE_CHANGE_FILES)]
+    paths = [f"{number}.py" for number in range(WIDE_CHANGE_FILES)]
     assert len(long_reply(1, 0, 7)) / BYTES_A_TOKEN <= tokens(1, 0, questions=7)
     for criteria, conditions in ((0, 0), (1, 0), (3, 2), (12, 5)):
         assert len(long_reply(criteria, conditions)) / BYTES_A_TOKEN <= tokens(criteria, conditions)
         assert len(long_reply(criteria, conditions, is_wide=True)) / BYTES_A_TOKEN <= tokens(
-            criteria, conditions, *many
+            criteria, conditions, *paths
         )
 
 
@@ -167,8 +162,8 @@ def test_wide_change_is_asked_for_one_strategic_direction() -> None:
 def test_missing_direction_is_corrected_once() -> None:
     model, verdict = judge_diff(WIDE, OBJECTION, OBJECTION)
     correction = model.prompts[1].turns[2]
-    assert "1. what_works: this change is over many files" in correction
-    assert "2. what_does_not: this change is over many files" in correction
+    assert "1. what_works: this change is over paths files" in correction
+    assert "2. what_does_not: this change is over paths files" in correction
     assert (verdict.decision, SIDES.keys() & verdict.signals.keys()) == ("reject", set())
 
 

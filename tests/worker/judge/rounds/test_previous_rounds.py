@@ -150,7 +150,7 @@ def pointer(
     return EvidencePointer.model_validate({"path": path, "line": line, "end_line": end, "quote": "x", **changes})
 
 
-def open_condition(*evidence: EvidencePointer) -> OpenCondition:
+def condition(*evidence: EvidencePointer) -> OpenCondition:
     reject = reject_verdict()
     return OpenCondition(reject.closing_conditions[0], reject, evidence)
 
@@ -182,24 +182,22 @@ def test_only_model_verdicts_of_same_rubric_define_changed_lines(last: LedgerEnt
 
 def test_pointer_is_cut_to_the_raised_lines() -> None:
     places = bundle_with().places
-    result = open_condition(pointer(5, 6)).part_at(pointer(4, 5), places)
+    result = condition(pointer(5, 6)).part_at(pointer(4, 5), places)
     assert result is not None
     assert (result.line, result.end_line, result.quote) == (5, None, "def test_503():")
-    assert open_condition(pointer(2), pointer(5, 6)).part_at(pointer(5, 6), places) == pointer(
-        5, 6, quote="def test_503():"
-    )
+    assert condition(pointer(2), pointer(5, 6)).part_at(pointer(5, 6), places) == pointer(5, 6, quote="def test_503():")
 
 
 @pytest.mark.parametrize("elsewhere", [pointer(4), pointer(5, path="upload.py"), pointer(5, side=Side.BASE), pointer(None)])  # fmt: skip
 def test_pointer_elsewhere_is_no_part_of_a_condition(elsewhere: EvidencePointer) -> None:
-    assert open_condition(pointer(5, 6)).part_at(elsewhere, bundle_with().places) is None
+    assert condition(pointer(5, 6)).part_at(elsewhere, bundle_with().places) is None
 
 
 def test_condition_on_a_whole_file_matches_only_the_file() -> None:
     places = bundle_with().places
     whole = pointer(None, path="run.sh", quote=None)
-    assert open_condition(whole).part_at(whole, places) == whole
-    assert open_condition(whole).part_at(pointer(3, path="run.sh"), places) is None
+    assert condition(whole).part_at(whole, places) == whole
+    assert condition(whole).part_at(pointer(3, path="run.sh"), places) is None
 
 
 def test_open_condition_names_the_reject_that_opened_it() -> None:
