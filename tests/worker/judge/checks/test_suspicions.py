@@ -41,7 +41,7 @@ def evidence_in(path: str, line: int) -> dict[str, Any]:
 
 def settle(*places: dict[str, Any], why: str = "Callers want it.", name: str = "q1") -> dict[str, Any]:
     """An accept that answers one question with this evidence."""
-    met = [{"id": "AC1", "status": "met", "evidence": [evidence_in("upload.py", 3)]}]
+    met = criteria("met", evidence=[evidence_in("upload.py", 3)])
     return accept_answer(criteria=met, settled=[{"id": name, "why": why, "evidence": list(places)}])
 
 
@@ -87,11 +87,8 @@ def test_unsettled_suspicion_is_named_with_its_location() -> None:
         ("`retry` is in `net/retry.py`", (evidence_in("upload.py", 3),), False),
         ("a test covers jitter", (evidence_in("tests/test_upload.py", 2),), True),  # the test may use another name
         ("a test covers jitter", (evidence_in("upload.py", 3),), False),
-        (
-            "a test covers: post a payload",
-            (evidence_in("tests/test_upload.py", 2),),
-            False,
-        ),  # asked about without a finding
+        # asked about without a finding
+        ("a test covers: post a payload", (evidence_in("tests/test_upload.py", 2),), False),
         ("a test covers: retry send", (evidence_in("tests/test_upload.py", 2),), False),
         ("a test covers: send and retry, if a send fails", (evidence_in("tests/test_upload.py", 4),), True),
         ("a test covers: busy send and retry, that fails by jitter", (evidence_in("tests/test_upload.py", 4),), False),
@@ -101,17 +98,10 @@ def test_unsettled_suspicion_is_named_with_its_location() -> None:
 def test_unmet_criterion_suspicion_is_settled_by_the_line_that_meets_it(
     text: str, evidence: tuple[Any, ...], *, is_settled: bool
 ) -> None:
-    diff = new_file("upload.py", *(line for line in CODE if "print" not in line)) + new_file(
-        "tests/test_upload.py", *TESTS
-    )
+    code = [line for line in CODE if "print" not in line]
+    diff = new_file("upload.py", *code) + new_file("tests/test_upload.py", *TESTS)
     moved = [{**entry, "line": entry["line"] - (entry["path"] == "upload.py")} for entry in evidence]
-    met = [
-        {
-            "id": "AC1",
-            "status": "met",
-            "evidence": moved if "test" in text else [{**evidence_in("upload.py", 3), "line": 2}],
-        }
-    ]
+    met = criteria("met", evidence=moved if "test" in text else [{**evidence_in("upload.py", 3), "line": 2}])
     answer = accept_answer(criteria=met, settled=[{"id": "q1", "why": "It is there.", "evidence": moved}])
     assert is_accept_kept(answer, dossier_of(text, diff=diff)) is is_settled
 

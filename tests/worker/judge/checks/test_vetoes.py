@@ -28,8 +28,8 @@ from worker.judge.checks.vetoes import is_test_or_text
 from worker.judge.judge import judge_with_record
 from worker.judge.llm.reply import ReplyFault
 
-TEST_EVIDENCE = evidence_at("tests/test_upload.py", 6)
-BY_TESTS = accept_answer(criteria=criteria("met", "met", evidence=[TEST_EVIDENCE]))
+AT_TEST = evidence_at("tests/test_upload.py", 6)
+BY_TESTS = accept_answer(criteria=criteria("met", "met", evidence=[AT_TEST]))
 SETTLED = accept_answer(settled=[{"id": "q1", "why": "It is here.", "evidence": [evidence_at("upload.py", 3)]}])
 """An accept that settles the suspicions about the case."""
 
@@ -113,7 +113,7 @@ def test_accept_shown_by_tests_only_twice_needs_a_human() -> None:
 )
 def test_criterion_about_a_test_or_text_may_be_shown_by_one(text: str) -> None:
     asked = (Criterion(id="AC1", text=text), Criterion(id="AC2", text="a test shows it"))
-    answer = {**BY_TESTS, "settled": [{"id": "q1", "why": "It does.", "evidence": [TEST_EVIDENCE]}]}
+    answer = {**BY_TESTS, "settled": [{"id": "q1", "why": "It does.", "evidence": [AT_TEST]}]}
     assert decision_of(judge_dossier(model_of(answer), ALWAYS_ASK, criteria=asked)) == "accept"
 
 
@@ -164,7 +164,7 @@ def test_complete_failure_is_rejected_with_lowest_score() -> None:
 
 
 VAGUE = "This must not be merged."
-CODE_EVIDENCE = evidence_at("upload.py", 3)
+AT_CODE = evidence_at("upload.py", 3)
 OPEN = criteria("unverifiable", "unverifiable")
 
 
@@ -208,15 +208,15 @@ OVER, NO_ATTEMPT = "`post` is called once too often.", "A busy upload gets no at
         ("missing", LOGGED, (), UNLOGGED, True),
         ("partial", LOGGED, (), UNLOGGED, True),
         ("missing", LOGGED, (), VAGUE, False),
-        ("partial", LOGGED, (CODE_EVIDENCE,), VAGUE, False),
+        ("partial", LOGGED, (AT_CODE,), VAGUE, False),
         ("missing", RETRIED, (), VAGUE, False),
         ("partial", RETRIED, (), VAGUE, False),
-        ("missing", RETRIED, (CODE_EVIDENCE,), OVER, False),
-        ("partial", RETRIED, (CODE_EVIDENCE,), OVER, True),
-        ("partial", RETRIED, (CODE_EVIDENCE,), VAGUE, False),
+        ("missing", RETRIED, (AT_CODE,), OVER, False),
+        ("partial", RETRIED, (AT_CODE,), OVER, True),
+        ("partial", RETRIED, (AT_CODE,), VAGUE, False),
         ("missing", "x", (), VAGUE, True),  # no word to search for
         ("missing", SPREAD, (), NO_ATTEMPT, False),
-        ("partial", SPREAD, (CODE_EVIDENCE,), NO_ATTEMPT, True),
+        ("partial", SPREAD, (AT_CODE,), NO_ATTEMPT, True),
         ("missing", "A busy printer gets another invoice", (), "No busy printer gets an invoice.", True),
         ("missing", "A test covers a busy upload at another hour", (), "No test covers an hour.", True),
     ],
@@ -224,14 +224,14 @@ OVER, NO_ATTEMPT = "`post` is called once too often.", "A busy upload gets no at
 def test_unmet_criterion_supports_reject_that_names_it_unless_changed(
     status: str, text: str, evidence: tuple[Any, ...], concern: str, *, is_supported: bool
 ) -> None:
-    reply = reject_for("acceptance_gap", CODE_EVIDENCE, concern, criteria=unmet(status, *evidence))
+    reply = reject_for("acceptance_gap", AT_CODE, concern, criteria=unmet(status, *evidence))
     assert is_kept(reply, criteria=criterion_of(text)) is is_supported
 
 
 @pytest.mark.parametrize(
     ("status", "evidence", "criteria", "concern", "changes", "is_supported"),
     [
-        ("partial", (CODE_EVIDENCE,), criterion_of(LOGGED), OVER, {}, True),  # evidence of a criterion is enough
+        ("partial", (AT_CODE,), criterion_of(LOGGED), OVER, {}, True),  # evidence of a criterion is enough
         # of an inferred criterion some words are enough
         ("missing", (), criterion_of("Uploads fail when a reply has a busy status", inferred=True), UNPRINTED, {}, False),
         ("missing", (), criterion_of("Print invoices as PDF", inferred=True), UNPRINTED, {}, True),
@@ -254,24 +254,20 @@ def test_unmet_criterion_supports_reject_without_evidence(
 @pytest.mark.parametrize(
     ("category", "evidence", "concern", "is_supported"),
     [
-        ("half_finished", CODE_EVIDENCE, "The loop ends before `post` was tried again.", True),
-        ("half_finished", CODE_EVIDENCE, VAGUE, False),
-        ("tests_pass_but_wrong", CODE_EVIDENCE, "`send` returns whatever `post` says.", True),
-        ("tests_pass_but_wrong", CODE_EVIDENCE, VAGUE, False),
-        ("weak_test", TEST_EVIDENCE, "A busy server is not shown to be wanting again.", True),
-        ("weak_test", TEST_EVIDENCE, VAGUE, False),
-        ("weak_test", CODE_EVIDENCE, "`post` is not shown to be wanting again.", True),
-        ("spec_violation", CODE_EVIDENCE, "AGENTS.md forbids loops around `post`.", True),
-        ("spec_violation", CODE_EVIDENCE, 'It breaks "no loops around post".', True),
-        ("spec_violation", CODE_EVIDENCE, "AC1 forbids loops around `post`.", True),
-        ("spec_violation", CODE_EVIDENCE, "Loops around `post` are forbidden.", False),
-        (
-            "spec_violation",
-            CODE_EVIDENCE,
-            'Wrong: "for attempt in range(3):" loops around `post`.',
-            False,
-        ),  # code is not a rule
-        ("spec_violation", CODE_EVIDENCE, 'Broken: "post must stay the last call" stands above `send`.', True),
+        ("half_finished", AT_CODE, "The loop ends before `post` was tried again.", True),
+        ("half_finished", AT_CODE, VAGUE, False),
+        ("tests_pass_but_wrong", AT_CODE, "`send` returns whatever `post` says.", True),
+        ("tests_pass_but_wrong", AT_CODE, VAGUE, False),
+        ("weak_test", AT_TEST, "A busy server is not shown to be wanting again.", True),
+        ("weak_test", AT_TEST, VAGUE, False),
+        ("weak_test", AT_CODE, "`post` is not shown to be wanting again.", True),
+        ("spec_violation", AT_CODE, "AGENTS.md forbids loops around `post`.", True),
+        ("spec_violation", AT_CODE, 'It breaks "no loops around post".', True),
+        ("spec_violation", AT_CODE, "AC1 forbids loops around `post`.", True),
+        ("spec_violation", AT_CODE, "Loops around `post` are forbidden.", False),
+        # code is not a rule
+        ("spec_violation", AT_CODE, 'Wrong: "for attempt in range(3):" loops around `post`.', False),
+        ("spec_violation", AT_CODE, 'Broken: "post must stay the last call" stands above `send`.', True),
     ],
 )
 def test_evidence_supports_reject_that_is_about_its_line(
@@ -287,16 +283,16 @@ def test_evidence_supports_reject_that_is_about_its_line(
     [("Change `post` in upload.py:3 so that it tries again.", "missing"), ("Write to the audit log.", "partial")],
 )
 def test_next_step_does_not_support_a_reject(next_step: str, status: str) -> None:
-    assert not is_kept(reject_for("half_finished", CODE_EVIDENCE, next_step=next_step))
-    vague = reject_for("acceptance_gap", CODE_EVIDENCE, criteria=unmet(status), next_step=next_step)
+    assert not is_kept(reject_for("half_finished", AT_CODE, next_step=next_step))
+    vague = reject_for("acceptance_gap", AT_CODE, criteria=unmet(status), next_step=next_step)
     assert not is_kept(vague, criteria=criterion_of(LOGGED))
 
 
 def test_spec_violation_must_name_the_broken_rule() -> None:
-    reply = reject_for("spec_violation", CODE_EVIDENCE, UNLOGGED, criteria=unmet("missing"))
+    reply = reject_for("spec_violation", AT_CODE, UNLOGGED, criteria=unmet("missing"))
     assert not is_kept(reply, criteria=criterion_of(LOGGED))
     assert not is_kept({**reply, "evidence": []}, criteria=criterion_of(LOGGED))
-    named = reject_for("spec_violation", CODE_EVIDENCE, f"AC1 is broken. {UNLOGGED}", criteria=unmet("missing"))
+    named = reject_for("spec_violation", AT_CODE, f"AC1 is broken. {UNLOGGED}", criteria=unmet("missing"))
     assert is_kept(named, criteria=criterion_of(LOGGED))
 
 
@@ -309,7 +305,7 @@ def test_suspicion_at_same_line_supports_a_reject() -> None:
 
 
 def test_unsupported_claim_supports_a_spec_violation() -> None:
-    broken = reject_for("spec_violation", CODE_EVIDENCE, "The case claims `post` is called with jitter.")
+    broken = reject_for("spec_violation", AT_CODE, "The case claims `post` is called with jitter.")
     assert is_kept(broken, case=case_with_claims(("AC1", "upload.py:jitter")))
     assert not is_kept(broken)
 
@@ -368,7 +364,7 @@ def test_unsupported_unmet_criterion_becomes_unverifiable() -> None:
 
 
 def test_unsupported_reject_is_corrected_once() -> None:
-    model = model_of(reject_for("half_finished", CODE_EVIDENCE), accept_answer())
+    model = model_of(reject_for("half_finished", AT_CODE), accept_answer())
     judged = judge_with_record(dossier(), evaluation_header(), judge_context(model, ALWAYS_ASK))
     assert judged.verdict.decision == "accept"
     first = judged.audit.exchanges[0]

@@ -490,7 +490,7 @@ class Adversary:
     name: str = "claude-haiku-5-5"
     pricing_version: str | None = "2026-11"
 
-    def ask(self, prompt: Prompt) -> ModelReply:  # noqa: ARG002 - whatever it is told, it objects
+    def ask(self, prompt: Prompt) -> ModelReply:  # noqa: ARG002 - always objects
         self.answer_count += 1
         states = [self.draw(STATUS), self.draw(STATUS)]
         evidence = self.draw_locations(0 if {"missing", "partial"} & set(states) else 1)
@@ -512,8 +512,7 @@ class Adversary:
         )
 
     def open_conditions(self) -> tuple[ClosingCondition, ...]:
-        earlier = self.history.ledger[-1].verdict.closing_conditions if self.history.ledger else ()
-        return tuple(condition for condition in earlier if condition.state is ConditionState.OPEN)
+        return open_conditions(self.history.ledger[-1].verdict) if self.history.ledger else ()
 
     def answer_condition(self, condition: ClosingCondition) -> dict[str, Any]:
         state = self.draw(st.sampled_from(["open", "resolved"]))
@@ -526,9 +525,9 @@ class Adversary:
         """A changed line, or any line or range of a file."""
         changed = sorted(self.history.changed_lines())
         if changed and self.draw(st.booleans()):
-            where: tuple[str, Side, int] = self.draw(st.sampled_from(changed))
-            path, side, line = where
-            text = self.history.changed_lines()[where][1]
+            location: tuple[str, Side, int] = self.draw(st.sampled_from(changed))
+            path, side, line = location
+            text = self.history.changed_lines()[location][1]
             return {"path": path, "line": line, "end_line": None, "side": side.value, "quote": text, "note": ""}
         path: str = self.draw(PATHS)
         line: int = self.draw(st.integers(1, len(self.history.head[path])))
@@ -606,28 +605,20 @@ class ConvergenceMachine(RuleBasedStateMachine):
         match verdict:
             case Reject():
                 assert verdict.round <= LIMIT
-                assert any(condition.state is ConditionState.OPEN for condition in verdict.closing_conditions)
+                assert open_conditions(verdict)
                 if verdict.carried_from is None and self.judged:
                     self.assert_reject_is_new_or_open(verdict)
             case Abstain():
                 assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
             case Accept():
-                assert not [
-                    condition for condition in verdict.closing_conditions if condition.state is ConditionState.OPEN
-                ]
+                assert not open_conditions(verdict)
 
     def assert_reject_is_new_or_open(self, verdict: Reject) -> None:
         new = [self.is_new(pointer) for pointer in verdict.evidence]
         for pointer, is_new in zip(verdict.evidence, new, strict=True):
             assert is_new or self.is_where_condition_was_raised(pointer, verdict), pointer
-        before = {
-            condition.text
-            for condition in self.history.ledger[-2].verdict.closing_conditions
-            if condition.state is ConditionState.OPEN
-        }
-        steps = {
-            condition.text for condition in verdict.closing_conditions if condition.state is ConditionState.OPEN
-        } - before
+        earlier = {condition.text for condition in open_conditions(self.history.ledger[-2].verdict)}
+        steps = {condition.text for condition in open_conditions(verdict)} - earlier
         new_steps = {step for step in steps if not step.startswith("AC")}
         unmet = [criterion for criterion in verdict.criteria if criterion.status in {"missing", "partial"}]
         new += [self.is_new(pointer) for criterion in unmet for pointer in criterion.evidence]
@@ -680,8 +671,12 @@ class ConvergenceMachine(RuleBasedStateMachine):
                     assert isinstance(later.verdict, Reject)
 
 
+def open_conditions(verdict: Verdict) -> tuple[ClosingCondition, ...]:
+    return tuple(condition for condition in verdict.closing_conditions if condition.state is ConditionState.OPEN)
+
+
 def has_open(verdict: Verdict, condition: ClosingCondition) -> bool:
-    return any(item.id == condition.id and item.state is ConditionState.OPEN for item in verdict.closing_conditions)
+    return condition.id in {item.id for item in open_conditions(verdict)}
 
 
 ConvergenceMachine.TestCase.settings = settings(
