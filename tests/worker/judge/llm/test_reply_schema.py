@@ -162,8 +162,8 @@ def test_wide_change_is_asked_for_one_strategic_direction() -> None:
 def test_missing_direction_is_corrected_once() -> None:
     model, verdict = judge_diff(WIDE, OBJECTION, OBJECTION)
     correction = model.prompts[1].turns[2]
-    assert "1. what_works: this change is over paths files" in correction
-    assert "2. what_does_not: this change is over paths files" in correction
+    assert "1. what_works: this change is over many files" in correction
+    assert "2. what_does_not: this change is over many files" in correction
     assert (verdict.decision, SIDES.keys() & verdict.signals.keys()) == ("reject", set())
 
 
