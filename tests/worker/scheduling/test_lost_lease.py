@@ -159,9 +159,9 @@ def test_late_delivery_of_a_judged_head_adds_no_ledger_entry(judging: Judging, t
 def test_late_delivery_of_a_head_does_not_replace_a_command(judging: Judging) -> None:
     judging.judge()
     judging.store.pulls.finish(judging.job.lease, Finish.JUDGED)
-    asked = SystemClock().now() + timedelta(hours=1)
-    judging.store.pulls.request_judging(judging.request(Trigger.COMMAND, head_sha=None, requested_at=asked))
-    judging.lease(Trigger.PUSHED, asked + timedelta(seconds=1), head_sha="e" * 40)
+    asked_at = SystemClock().now() + timedelta(hours=1)
+    judging.store.pulls.request_judging(judging.request(Trigger.COMMAND, head_sha=None, requested_at=asked_at))
+    judging.lease(Trigger.PUSHED, asked_at + timedelta(seconds=1), head_sha="e" * 40)
     assert judging.job.request.trigger is Trigger.COMMAND
     judging.judge()
     assert len(judging.entries) == 2

@@ -15,7 +15,7 @@ from tests.worker.adapters.redis.test_merge_groups import expire_group, merge_gr
 from tests.worker.judge.samples import dossier, judge_context
 from tests.worker.publishing.texts.samples import accepted, rejected
 from tests.worker.scheduling.scripted_judging import raise_error
-from tests.worker.scheduling.test_outcomes import adding
+from tests.worker.scheduling.test_outcomes import diff_adding
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import Argument, RedisClient, Reply
 from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
@@ -37,8 +37,8 @@ from worker.publishing.texts.merge_group import GroupLocation, looking_content
 from worker.scheduling.merge_queue import ABANDON_AFTER, GroupTerms, MergeGroupHandler
 from worker.scheduling.record import EventPublishing, VerdictStores
 
-DIFF = adding("upload.py", "    return send(data, tries=3)")
-OTHER = adding("upload.py", "    return send(data, tries=1)")
+DIFF = diff_adding("upload.py", "    return send(data, tries=3)")
+OTHER = diff_adding("upload.py", "    return send(data, tries=1)")
 NUMBER = 7
 WAIT = timedelta(minutes=10)
 SAME_CHANGE = (Conclusion.SUCCESS, "Accepted with #7: the same change")

@@ -45,52 +45,52 @@ BETWEEN = "3" * 40
 LINE = "    return send(data, tries=3)"
 
 
-def adding(path: str, *lines: str) -> str:
+def diff_adding(path: str, *lines: str) -> str:
     body = "".join(f"+{line}\n" for line in lines)
     return f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1,0 +1,{len(lines)} @@\n{body}"
 
 
-def removing(path: str, *lines: str) -> str:
+def diff_removing(path: str, *lines: str) -> str:
     body = "".join(f"-{line}\n" for line in lines)
     return f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1,{len(lines)} +0,0 @@\n{body}"
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgeStep:
     number: int = 1
     head: str = HEAD
     diff: str = ""
     verdict: Accept | Reject | None = None
 
 
-def pushed_by_person(head: str, before: str | None, number: int = 1) -> PullRequestEvent:
+def push_event(head: str, before: str | None, number: int = 1) -> PullRequestEvent:
     return pull_request_event(Kind.PUSHED_BY_ANOTHER, number, head_sha=head, before_sha=before, by_person=True)
 
 
-def failed_ci(sha: str) -> PullRequestEvent:
+def failed_ci_event(sha: str) -> PullRequestEvent:
     return pull_request_event(Kind.CI_FAILED, None, head_sha=sha)
 
 
-def judged_with_issues(number: int, *issues: str) -> PullRequestEvent:
+def judged_event(number: int, *issues: str) -> PullRequestEvent:
     return pull_request_event(Kind.JUDGED, number, issues=issues)
 
 
-def reacted(kind: Kind) -> PullRequestEvent:
+def reaction_event(kind: Kind) -> PullRequestEvent:
     return pull_request_event(kind, head_sha=HEAD, by_person=True)
 
 
-Steps = list[Judged | PullRequestEvent]
-ONCE, AGAIN, OTHER = Judged(), Judged(head=NEWER), Judged(2, NEWER)
+Steps = list[JudgeStep | PullRequestEvent]
+ONCE, AGAIN, OTHER = JudgeStep(), JudgeStep(head=NEWER), JudgeStep(2, NEWER)
 LATER_MERGE = merge_event(2, reverts=(1,), merge_sha="d" * 40, mends=True)
-PERSONS = Judged(verdict=accepted(author_agent=None))
-ADDS = Judged(diff=adding("upload.py", LINE, "}"))
-TAKES = Judged(2, NEWER, removing("upload.py", LINE))
+PERSONS = JudgeStep(verdict=accepted(author_agent=None))
+ADDS = JudgeStep(diff=diff_adding("upload.py", LINE, "}"))
+TAKES = JudgeStep(2, NEWER, diff_removing("upload.py", LINE))
 FIX: dict[str, Any] = {"head_sha": NEWER, "merge_sha": "d" * 40, "mends": True}
 
 
 def merge_then_fix(diff: str, **changes: Any) -> Steps:
     """A pull request adds LINE and is merged; a later one with this diff is judged and merged."""
-    return [ADDS, merge_event(1), Judged(2, NEWER, diff), merge_event(2, **{**FIX, **changes})]
+    return [ADDS, merge_event(1), JudgeStep(2, NEWER, diff), merge_event(2, **{**FIX, **changes})]
 
 
 MERGED_BOTH = [(1, "merged", 0), (2, "merged", 1)]
@@ -103,38 +103,38 @@ OUTCOMES: dict[str, tuple[Steps, list[tuple[int, str, int]]]] = {
         [ONCE, merge_event(), LATER_MERGE, revert_event()], [(1, "merged", 0), (1, "reverted", 0)],
     ),
     "a revert of what was not merged": ([ONCE, revert_event(HEAD), LATER_MERGE], []),
-    "a later fix": (merge_then_fix(removing("upload.py", LINE)), [*MERGED_BOTH, (1, "later_fix", 0)]),
-    "no fix by its own text": (merge_then_fix(removing("upload.py", LINE), mends=False), MERGED_BOTH),
-    "a fix of another file": (merge_then_fix(removing("other.py", LINE)), MERGED_BOTH),
-    "a fix of another line": (merge_then_fix(removing("upload.py", "    return send(data)")), MERGED_BOTH),
-    "a fix of a short line": (merge_then_fix(removing("upload.py", "}")), MERGED_BOTH),
-    "a fix that adds": (merge_then_fix(adding("upload.py", LINE)), MERGED_BOTH),
+    "a later fix": (merge_then_fix(diff_removing("upload.py", LINE)), [*MERGED_BOTH, (1, "later_fix", 0)]),
+    "no fix by its own text": (merge_then_fix(diff_removing("upload.py", LINE), mends=False), MERGED_BOTH),
+    "a fix of another file": (merge_then_fix(diff_removing("other.py", LINE)), MERGED_BOTH),
+    "a fix of another line": (merge_then_fix(diff_removing("upload.py", "    return send(data)")), MERGED_BOTH),
+    "a fix of a short line": (merge_then_fix(diff_removing("upload.py", "}")), MERGED_BOTH),
+    "a fix that adds": (merge_then_fix(diff_adding("upload.py", LINE)), MERGED_BOTH),
     "a fix without a diff": (merge_then_fix(""), MERGED_BOTH),
     "a fix whose diff can't be read": (merge_then_fix("@@ not a diff"), MERGED_BOTH),
     "a fix that reverts": (
-        merge_then_fix(removing("upload.py", LINE), reverts=(1,)), [*MERGED_BOTH, (1, "reverted", 0)],
+        merge_then_fix(diff_removing("upload.py", LINE), reverts=(1,)), [*MERGED_BOTH, (1, "reverted", 0)],
     ),
-    "a fix of another head than was judged": (merge_then_fix(removing("upload.py", LINE), head_sha="f" * 40), MERGED_BOTH),
+    "a fix of another head than was judged": (merge_then_fix(diff_removing("upload.py", LINE), head_sha="f" * 40), MERGED_BOTH),
     "red CI on a merge and on its head, once a commit": (
-        [ONCE, merge_event(), failed_ci(HEAD), failed_ci(MERGE), failed_ci(MERGE)], [(1, "merged", 0), *[(1, "ci_red_later", 0)] * 2],
+        [ONCE, merge_event(), failed_ci_event(HEAD), failed_ci_event(MERGE), failed_ci_event(MERGE)], [(1, "merged", 0), *[(1, "ci_red_later", 0)] * 2],
     ),
-    "red CI on what was rejected": ([Judged(verdict=rejected()), failed_ci(HEAD), merge_event(), failed_ci(MERGE)], [(1, "merged", 0)]),
-    "a person's commit after the verdict": ([ONCE, AGAIN, pushed_by_person(NEWER, HEAD)], [(1, "edit_followup", 0)]),
-    "a person's commit delivered late": ([ONCE, AGAIN, pushed_by_person(BETWEEN, HEAD)], [(1, "edit_followup", 0)]),
-    "a person's commit on an unjudged head": ([ONCE, pushed_by_person(NEWER, BETWEEN)], []),
-    "a person's commit on an unknown head": ([ONCE, pushed_by_person(NEWER, None)], []),
-    "a person's commit on their own branch": ([PERSONS, pushed_by_person(NEWER, HEAD)], []),
-    "a person's commit before any verdict": ([pushed_by_person(NEWER, HEAD, 2), Judged(2), pushed_by_person(HEAD, BETWEEN, 2)], []),
+    "red CI on what was rejected": ([JudgeStep(verdict=rejected()), failed_ci_event(HEAD), merge_event(), failed_ci_event(MERGE)], [(1, "merged", 0)]),
+    "a person's commit after the verdict": ([ONCE, AGAIN, push_event(NEWER, HEAD)], [(1, "edit_followup", 0)]),
+    "a person's commit delivered late": ([ONCE, AGAIN, push_event(BETWEEN, HEAD)], [(1, "edit_followup", 0)]),
+    "a person's commit on an unjudged head": ([ONCE, push_event(NEWER, BETWEEN)], []),
+    "a person's commit on an unknown head": ([ONCE, push_event(NEWER, None)], []),
+    "a person's commit on their own branch": ([PERSONS, push_event(NEWER, HEAD)], []),
+    "a person's commit before any verdict": ([push_event(NEWER, HEAD, 2), JudgeStep(2), push_event(HEAD, BETWEEN, 2)], []),
     "asked for again": ([ONCE, pull_request_event(Kind.ASKED_AGAIN, head_sha=None, by_person=True)], [(1, "retry", 0)]),
     "another that closes the same issue": (
-        [ONCE, judged_with_issues(1, "abc", "def"), OTHER, judged_with_issues(2, "abc", "def"), judged_with_issues(2, "abc", "def"), judged_with_issues(1, "abc")],
+        [ONCE, judged_event(1, "abc", "def"), OTHER, judged_event(2, "abc", "def"), judged_event(2, "abc", "def"), judged_event(1, "abc")],
         [(1, "manual_swap", 0)],
     ),
     "another that closes the issue of a merge": (
-        [ONCE, judged_with_issues(1, "abc"), merge_event(1), OTHER, judged_with_issues(2, "abc")], [(1, "merged", 0)],
+        [ONCE, judged_event(1, "abc"), merge_event(1), OTHER, judged_event(2, "abc")], [(1, "merged", 0)],
     ),
-    "two thumbs up": ([ONCE, AGAIN, reacted(Kind.HELPFUL), reacted(Kind.HELPFUL)], [(1, "helpful", 0)] * 2),
-    "two thumbs down": ([ONCE, AGAIN, reacted(Kind.NOT_HELPFUL), reacted(Kind.NOT_HELPFUL)], [(1, "not_helpful", 0)] * 2),
+    "two thumbs up": ([ONCE, AGAIN, reaction_event(Kind.HELPFUL), reaction_event(Kind.HELPFUL)], [(1, "helpful", 0)] * 2),
+    "two thumbs down": ([ONCE, AGAIN, reaction_event(Kind.NOT_HELPFUL), reaction_event(Kind.NOT_HELPFUL)], [(1, "not_helpful", 0)] * 2),
     **{
         f"{kind} of an unjudged pull request": (
             [pull_request_event(kind, number, reverted_shas=(MERGE,), issues=("abc",), reverts=(4,), mends=True)], [],
@@ -148,7 +148,7 @@ OUTCOMES: dict[str, tuple[Steps, list[tuple[int, str, int]]]] = {
 def test_outcome_is_recorded_for_its_verdict(store: Store, steps: Steps, expected: list[tuple[int, str, int]]) -> None:
     entries: list[LedgerEntry] = []
     for step in steps:
-        if isinstance(step, Judged):
+        if isinstance(step, JudgeStep):
             entries.append(judge_head(store, step.number, step.verdict, step.diff, step.head))
         else:
             record_outcomes(store, step)
@@ -157,9 +157,9 @@ def test_outcome_is_recorded_for_its_verdict(store: Store, steps: Steps, expecte
 
 
 def test_merge_of_an_unjudged_head_counts_for_the_newest_verdict(store: Store) -> None:
-    made = judge_head(store, diff=adding("upload.py", LINE))
+    entry = judge_head(store, diff=diff_adding("upload.py", LINE))
     record_outcomes(store, merge_event(head_sha="f" * 40))
-    assert [body["eval_id"] for body in event_bodies(store, "outcome.recorded")] == [made.eval_id]
+    assert [body["eval_id"] for body in event_bodies(store, "outcome.recorded")] == [entry.eval_id]
     assert store.outcomes.merged_lines(pull_ref()) == {}, "the merged head was not judged"
 
 
@@ -184,9 +184,9 @@ def test_command_for_a_new_head_is_no_retry(store: Store) -> None:
 
 
 def test_fix_without_a_dossier_records_no_later_fix(store: Store) -> None:
-    judge_head(store, 1, diff=adding("upload.py", LINE))
+    judge_head(store, 1, diff=diff_adding("upload.py", LINE))
     record_outcomes(store, merge_event(1))
-    fix = judge_head(store, 2, diff=removing("upload.py", LINE), head=NEWER)
+    fix = judge_head(store, 2, diff=diff_removing("upload.py", LINE), head=NEWER)
     store.client.call("DEL", keys.dossier(fix.eval_id).name)
     record_outcomes(store, merge_event(2, head_sha=NEWER, mends=True))
     assert recorded_outcomes(store) == [(1, "merged"), (2, "merged")]
@@ -201,7 +201,7 @@ def test_removed_lines_of_a_renamed_file_have_its_old_name() -> None:
 
 
 def test_merged_lines_are_encrypted_in_redis(store: Store) -> None:
-    judge_head(store, 1, diff=adding("upload.py", LINE))
+    judge_head(store, 1, diff=diff_adding("upload.py", LINE))
     record_outcomes(store, merge_event(1))
     sealed = store.client.call("GET", keys.merged_lines(pull_ref(1)).name)
     assert b"upload.py" not in bytes(sealed)  # pyright: ignore[reportArgumentType] - a string of Redis
