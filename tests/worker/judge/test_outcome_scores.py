@@ -90,6 +90,7 @@ def test_outcomes_raise_and_lower_the_score() -> None:
 def test_last_lifecycle_state_and_worst_implicit_outcome_count() -> None:
     assert judge_pull_request("closed_unmerged", "reopened").score == judge_pull_request().score
     assert judge_pull_request("closed_unmerged", "reopened", "merged").score == judge_pull_request("merged").score
+    assert judge_pull_request("closed_unmerged", "merged").score == judge_pull_request("merged").score
     reverted = judge_pull_request("reverted").score
     assert judge_pull_request("retry", "reverted").score == reverted < judge_pull_request("retry").score
 
