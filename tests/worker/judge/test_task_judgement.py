@@ -1,3 +1,5 @@
+"""Criteria, outputs and judgements of tasks other than pull requests."""
+
 from decimal import Decimal
 
 import pytest

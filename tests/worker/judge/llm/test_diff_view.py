@@ -47,7 +47,7 @@ UNLIMITED = 1 << 40
 
 
 def file_of_lines(lines: list[tuple[str, str]]) -> FileDiff:
-    """A file with one hunk of these marked lines."""
+    """A file whose one hunk has these marks and lines."""
     body = "".join(f"{mark}{text}\n" for mark, text in lines)
     base = sum(mark != "+" for mark, _ in lines)
     head = sum(mark != "-" for mark, _ in lines)
@@ -126,22 +126,22 @@ SUMMARY, HOSTS_SUMMARY = "summarised: written by a tool, it follows", "; its add
     [
         (edit("web/package-lock.json", LOCKED), new_file("web/package.json", "{}"),
          f'{SUMMARY} "web/package.json"{HOSTS_SUMMARY} registry.example.org'),
-        # many addresses are counted no further
+        # at most five hosts are named
         (MANY, PACKAGE, f'{SUMMARY} "package.json"{HOSTS_SUMMARY} {", ".join(f"host{n}.example.org" for n in range(5))}, and more'),
-        # only a manifest that it follows explains a lock file
+        # a lock file needs a manifest of its own kind and place
         (edit("Cargo.lock", "@@ -1 +1 @@\n-a\n+b\n"), new_file("crates/one/Cargo.toml", "x"), f'{SUMMARY} "crates/one/Cargo.toml"'),
         (edit("go.sum", "@@ -1 +1 @@\n-a\n+b\n"), new_file("go.mod", "x"), f'{SUMMARY} "go.mod"'),
         (edit("uv.lock", "@@ -1 +1 @@\n-a\n+b\n"), new_file("pyproject.toml", "x"), f'{SUMMARY} "pyproject.toml"'),
         (edit("web/yarn.lock", LOCKED), PACKAGE, None),
         (edit("yarn.lock", LOCKED), new_file("pyproject.toml", "x"), None),
         (edit("yarn.lock", LOCKED), new_file("src/index.ts", "x"), None),
-        # generated code has to be signed, and its source to change
+        # generated code needs a signature and a changed source
         (SIGNED_FILE, SOURCE, f'{SUMMARY} "api/user.proto"'),
         (UNSIGNED_FILE, SOURCE, None),
         (SIGNED_FILE, OTHER, None),
         (TOUCHED, SOURCE, None),
         (new_file("dist/app.js", "// @generated"), new_file("src/app.ts", "x"), None),
-        # what shows no lines or is gone is told by the list of files
+        # deleted and binary files are in the list of files
         (DELETED_LOCK, PACKAGE, None),
         (binary("bun.lock"), PACKAGE, None),
     ],
