@@ -1,4 +1,4 @@
-"""Criteria, outputs and judgements of tasks other than pull requests."""
+"""Criteria, outputs and judgements of delegated tasks."""
 
 from decimal import Decimal
 

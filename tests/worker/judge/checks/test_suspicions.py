@@ -151,11 +151,7 @@ BRANCH = ("def send(data):", "    if closed:", "        pass", "    return post(
 def test_neighbouring_lines_define_what_a_suspicion_is_about(line: int, *, is_settled: bool) -> None:
     judged = dossier_of(diff=new_file("upload.py", *BRANCH) + new_file("tests/test_upload.py", *TESTS))
     met = criteria("met", evidence=[evidence_at("upload.py", 4, quote=BRANCH[3])])
-    answer = {
-        "id": "q1",
-        "why": "Closed is fine.",
-        "evidence": [evidence_at("upload.py", line, quote=BRANCH[line - 1])],
-    }
+    answer = {"id": "q1", "why": "It is fine.", "evidence": [evidence_at("upload.py", line, quote=BRANCH[line - 1])]}
     assert is_accept_kept(accept_answer(criteria=met, settled=[answer]), judged) is is_settled
 
 

@@ -47,15 +47,8 @@ def words_of(count: int) -> str:
 
 
 def entry() -> dict[str, Any]:
-    quote = "    return retry".ljust(QUOTE_CHARACTERS, ".")
-    return {
-        "path": PATH,
-        "line": 4_711,
-        "end_line": 4_713,
-        "side": "head",
-        "quote": quote,
-        "note": words_of(NOTE_WORDS),
-    }
+    text = "    return retry".ljust(QUOTE_CHARACTERS, ".")
+    return {"path": PATH, "line": 4_711, "end_line": 4_713, "side": "head", "quote": text, "note": words_of(NOTE_WORDS)}
 
 
 def long_reply(criteria: int, conditions: int, questions: int = 0, *, is_wide: bool = False) -> str:
