@@ -144,7 +144,7 @@ class Source:
 
     @property
     def _new(self) -> list[Function]:
-        return [one for one in self.functions if self.added.issuperset(range(one.start, one.end))]
+        return [function for function in self.functions if self.added.issuperset(range(function.start, function.end))]
 
     def indent(self, function: Function) -> str:
         first = next((line for line in self.lines[slice(*function.body)] if line.strip()), "    ")

@@ -17,7 +17,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 ROOMS: Final = tuple(str(ROOT / room) + os.sep for room in ("app", "worker"))
-HORSE: Final = "main_work_horse"
+JOB_PROCESS: Final = "main_work_horse"
 """RQ's name for the life of a job in its own process."""
 OF_FUNCTION: Final = 1
 """CO_OPTIMIZED of `inspect`: the code of modules and classes lacks it."""
@@ -64,7 +64,7 @@ def documentation_only() -> tuple[set[Function], set[Function]]:
             world.wait_until_idle(180)
             assert pull.check.conclusion is not None, "it was not judged"
         by_process = read(log.read_text().splitlines())
-    jobs = [functions for functions in by_process.values() if any(name == HORSE for _, _, name in functions)]
+    jobs = [functions for functions in by_process.values() if any(name == JOB_PROCESS for _, _, name in functions)]
     assert jobs, "no judge job was seen"
     return max(jobs, key=len), set[Function]().union(*by_process.values())
 

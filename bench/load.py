@@ -1,10 +1,10 @@
-"""How much one door, one Redis and a few workers carry, and what runs out first.
+"""How much one web server, one Redis and a few workers carry, and what runs out first.
 
-    python -m bench.load door [--rounds N]          deliveries a second, beside a bare server that does the least
+    python -m bench.load intake [--rounds N]        deliveries a second, beside a bare server that does the least
     python -m bench.load verdicts [--workers 1 2 4] verdicts a second by code alone and with a model of 20 s, and Redis' memory
     python -m bench.load flood [--hostile N]        how long a writer waits while a stranger's forks flood the repository
 
-Real processes on loopback. `door`: ours verifies the signature of a body of 36 KB, reads it, writes the request into a Redis (append-only
+Real processes on loopback. `intake`: ours verifies the signature of a body of 36 KB, reads it, writes the request into a Redis (append-only
 file) and logs a line. The bare server is an ASGI app on uvicorn with the same settings that does an HMAC, a slim parse and one LPUSH.
 They take turns, a second at 16 at a time and half of one alone.
 
@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any, Final, NamedTuple, cast
 
-from bench.door import BODY_BYTES, TOGETHER, door, report
+from bench.intake import BODY_BYTES, TOGETHER, intake, report
 from bench.stage import AS_SHIPPED, at, cpu_seconds, first_shown, load, staged
 from tests.world.parent_death import descendants
 from tests.world.people import Person
@@ -66,14 +66,16 @@ class Held(NamedTuple):
 class Spent(NamedTuple):
     """CPU seconds by part of the product, and of the played GitHub."""
 
-    door: float
+    web: float
     workers: float
     redis: float
     github: float
 
     @classmethod
     def now(cls, world: World) -> "Spent":
-        commands = {one.command: [one.popen.pid, *descendants(one.popen.pid)] for one in world.product.processes}
+        commands = {
+            process.command: [process.popen.pid, *descendants(process.popen.pid)] for process in world.product.processes
+        }
         with world.redis.client as client:
             redis = int(cast("Any", client).info("server")["process_id"])
         groups = (commands["serve"], commands["work"], [redis], [world.github.process.pid])
@@ -89,8 +91,10 @@ def change(number: int) -> dict[str, str]:
     syllables = [first + second for first in "bdfgklmnprst" for second in "aeiou"]
 
     def module(value: int) -> str:
-        words = ["".join(drawn.choices(syllables, k=drawn.randint(1, 4))) for _ in range(280)]
-        prose = textwrap.fill(" ".join(words).capitalize() + ".", 100, initial_indent="# ", subsequent_indent="# ")
+        prose_words = ["".join(drawn.choices(syllables, k=drawn.randint(1, 4))) for _ in range(280)]
+        prose = textwrap.fill(
+            " ".join(prose_words).capitalize() + ".", 100, initial_indent="# ", subsequent_indent="# "
+        )
         return f"def number_of_module():\n    return {value}\n\n\n# The number of this module.\n{prose}\n"
 
     test = (
@@ -99,32 +103,32 @@ def change(number: int) -> dict[str, str]:
     return {"tests/test_m0.py": test, **{f"src/m{at}.py": module(number + at + 1) for at in range(FILES - 1)}}
 
 
-def open_held(world: World, places: Sequence[Repository], open_pull: OpenPull, count: int) -> list[Held]:
-    """Open pull requests that the product is not told of yet, in one repository after the other; their deliveries."""
+def open_held(world: World, repositories: Sequence[Repository], open_pull: OpenPull, count: int) -> list[Held]:
+    """Open pull requests in one repository after the other, and return their deliveries, which are held back."""
     world.github.control("hooks", paused=True)
     for turn in range(count):
-        open_pull(places[turn % len(places)], turn)
+        open_pull(repositories[turn % len(repositories)], turn)
     held = [
         Held(
-            place.name,
+            repository.name,
             json.loads(delivery["body"])["pull_request"]["number"],
             delivery["body"].encode().ljust(BODY_BYTES),
         )
-        for place in places
-        for delivery in world.github.state(place.name)["deliveries"]
+        for repository in repositories
+        for delivery in world.github.state(repository.name)["deliveries"]
         if (delivery["event"], delivery["action"]) == ("pull_request", "opened")
     ]
     world.github.control("hooks", paused=False, drop=True)
-    return sorted(held, key=lambda one: one.number)
+    return sorted(held, key=lambda delivery: delivery.number)
 
 
 def post_all(world: World, held: Sequence[Held]) -> dict[str, float]:
     """Post them 16 at a time; when each left, in seconds."""
     sender, left = WebhookSender.to(world.product.url, world.github.info.webhook_secret), dict[str, float]()
 
-    def post(one: Held) -> None:
-        left[f"{one.repository} {one.number}"] = time.time()
-        sender.send_bytes("pull_request", one.body).raise_for_status()
+    def post(delivery: Held) -> None:
+        left[f"{delivery.repository} {delivery.number}"] = time.time()
+        sender.send_bytes("pull_request", delivery.body).raise_for_status()
 
     with ThreadPoolExecutor(TOGETHER) as threads:
         list(threads.map(post, held))
@@ -150,23 +154,23 @@ def wait_for_verdicts(world: World, wanted: int) -> float:
 def first_states(world: World, left: Mapping[str, float]) -> list[float]:
     """Seconds from each post to the check run that GitHub created."""
     created = dict[str, float]()
-    for one in world.github.traffic("^POST .*/check-runs$"):
-        number = json.loads(one["sent"])["external_id"].partition(":")[2]
+    for request in world.github.traffic("^POST .*/check-runs$"):
+        number = json.loads(request["sent"])["external_id"].partition(":")[2]
         created.setdefault(
-            f"{one['path'].removeprefix('/repos/').removesuffix('/check-runs')} {number}", one["at"] / 1000
+            f"{request['path'].removeprefix('/repos/').removesuffix('/check-runs')} {number}", request["at"] / 1000
         )
     return [created[name] - moment for name, moment in left.items()]
 
 
-def bare_post(place: Repository) -> float:
+def bare_post(repository: Repository) -> float:
     """Seconds that this GitHub takes to create a check run for a bare client, at the median: the baseline of a first state."""
     head, took = (
-        place.github.request_as("alice", "GET", f"/repos/{place.name}/branches/main")["commit"]["sha"],
+        repository.github.request_as("alice", "GET", f"/repos/{repository.name}/branches/main")["commit"]["sha"],
         list[float](),
     )
     for number in range(20):
         began = time.monotonic()
-        place.report_ci(head, f"bare {number}", "success")
+        repository.report_ci(head, f"bare {number}", "success")
         took.append(time.monotonic() - began)
     return statistics.median(took)
 
@@ -204,14 +208,16 @@ def measure_verdicts(workers: int, pulls: int, *, has_model: bool) -> tuple[Figu
     with staged({**SETTINGS, **tier, "ASSAY_WORKERS": str(workers)}, others=OTHERS) as world:
         world.model.reply_by(lambda _: accept("src/m0.py:2"))
         owners = [(None, None), *OTHERS.items()] * 2
-        places = [world.create_repository(BASE, home, **({"owner": owner} if owner else {})) for owner, home in owners]
+        repositories = [
+            world.create_repository(BASE, home, **({"owner": owner} if owner else {})) for owner, home in owners
+        ]
 
         def open_pull(here: Repository, turn: int) -> None:
             agent = Person("copilot-swe-agent[bot]", world.github, here)
             agent.open_pull_request(change(turn), title="Add the number of each module", branch=f"fix-{turn}")
 
-        opened = open_held(world, places, open_pull, len(places) + pulls)
-        warming, held = opened[: len(places)], opened[len(places) :]
+        opened = open_held(world, repositories, open_pull, len(repositories) + pulls)
+        warming, held = opened[: len(repositories)], opened[len(repositories) :]
         post_all(world, warming)
         wait_for_verdicts(world, len(warming))
         world.wait_until_idle(PATIENCE_S)
@@ -227,13 +233,15 @@ def measure_verdicts(workers: int, pulls: int, *, has_model: bool) -> tuple[Figu
         questions = (len(world.model.requests) - asked) / pulls
         first = first_states(world, left)
         stored["open"] = stored_bytes(world)
-        for one in held:
-            world.github.request_as("alice", "PATCH", f"/repos/{one.repository}/pulls/{one.number}", state="closed")
+        for delivery in held:
+            world.github.request_as(
+                "alice", "PATCH", f"/repos/{delivery.repository}/pulls/{delivery.number}", state="closed"
+            )
         world.wait_until_idle(PATIENCE_S)
         stored["closed"] = stored_bytes(world)
         states = (at(first, 0.5), at(first, 0.95))
         return Figures(
-            pulls / delivered, pulls / (ended - began), spent, states, bare_post(places[0]), questions
+            pulls / delivered, pulls / (ended - began), spent, states, bare_post(repositories[0]), questions
         ), stored
 
 
@@ -274,7 +282,7 @@ def report_limits(spent: Spent) -> None:
     limits = {
         f"one worker beside a model of {MODEL_S:.0f} s": 1 / (MODEL_S + spent.workers),
         "one processor of workers, code alone": 1 / spent.workers,
-        "one processor of the door": 1 / spent.door,
+        "one processor of the web server": 1 / spent.web,
         "Redis' one thread": 1 / spent.redis,
         "GitHub's check runs of one installation": CREATING_AN_HOUR / 3 / 3600,
     }
@@ -341,7 +349,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
     options: dict[Callable[[argparse.Namespace], int], dict[str, int]] = {
-        door: {"rounds": 8},
+        intake: {"rounds": 8},
         verdicts: {"pulls": 40, "questions": 2},
         flood: {"hostile": 1000, "trusted": 5},
     }

@@ -173,10 +173,12 @@ def main() -> int:
     parser.add_argument("--drawn", type=int, metavar="N", help="that many lines of the pure rooms instead")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    stages = [one for one in read_stages() if not arguments.names or any(name in one.name for name in arguments.names)]
+    stages = [
+        stage for stage in read_stages() if not arguments.names or any(name in stage.name for name in arguments.names)
+    ]
     mutations: Sequence[Stage | Drawn] = draw(arguments.drawn, arguments.seed) if arguments.drawn else stages
     with copied() as copy:
-        unnoticed = [one.name for one in mutations if not is_noticed(one, copy)]
+        unnoticed = [mutation.name for mutation in mutations if not is_noticed(mutation, copy)]
     noticed = len(mutations) - len(unnoticed)
     print(f"{noticed} of {len(mutations)} noticed ({noticed / len(mutations):.0%})")
     print("".join(f"UNNOTICED {name}\n" for name in unnoticed), end="")

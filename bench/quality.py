@@ -187,7 +187,7 @@ def mine(arguments: argparse.Namespace) -> int:
     if arguments.listed:
         items = {commit.sha: listed_items(commit) for commit in commits}
         least = arguments.listed
-        commits = [one for one in commits if len(items[one.sha]) >= least and as_criteria(items[one.sha])]
+        commits = [commit for commit in commits if len(items[commit.sha]) >= least and as_criteria(items[commit.sha])]
     limit = arguments.limit or len(commits)
     is_listed = bool(arguments.listed)
     tested, others = (clean_rows(repository, some, name, is_listed=is_listed) for some in spread(commits))

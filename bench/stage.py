@@ -46,8 +46,8 @@ def staged(
         redis = RedisServer.launch()
         stack.callback(redis.end)
         model = FakeAnthropic(server)
-        told = build_environment(github.info, model.url, redis, changes)
-        product = Product.launch(told, ("serve", *["work"] * machines), program)
+        variables = build_environment(github.info, model.url, redis, changes)
+        product = Product.launch(variables, ("serve", *["work"] * machines), program)
         stack.callback(product.stop)
         stack.callback(model.release)
         yield World(github, product, model, redis)
@@ -68,8 +68,8 @@ def at(values: Sequence[float], share: float) -> float:
 
 def load() -> str:
     """How busy the machine is: every time is to be read beside it."""
-    one, five, _ = os.getloadavg()
-    return f"load {one:.1f} (5 min: {five:.1f}) on {os.cpu_count()} processors"
+    last_minute, five, _ = os.getloadavg()
+    return f"load {last_minute:.1f} (5 min: {five:.1f}) on {os.cpu_count()} processors"
 
 
 def cpu_seconds(processes: Iterable[int]) -> float:

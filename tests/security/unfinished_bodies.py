@@ -1,11 +1,11 @@
-"""Bodies that do not end, sent to a door of its own with a real Redis, and signed deliveries in between."""
+"""Bodies that do not end, sent to a web server of its own with a real Redis, and signed deliveries in between."""
 
 import asyncio
 import time
 from typing import Final
 from urllib.parse import urlsplit
 
-from bench.door import door_alone, is_whole, memory_mib, signed_requests
+from bench.intake import is_whole, memory_mib, signed_requests, web_server_alone
 
 GROWS_MIB: Final = 40
 SENT_IN_S: Final = 10.0
@@ -14,7 +14,7 @@ CONNECTING: Final = 100
 
 
 async def hold_open(address: tuple[str, int], sent: bytes, turns: asyncio.Semaphore, is_over: asyncio.Event) -> None:
-    """Send all but the end of a body, and keep the connection until the door ends it or all is over."""
+    """Send all but the end of a body, and keep the connection until the server ends it or all is over."""
     try:
         async with turns:
             reader, writer = await asyncio.open_connection(*address, limit=4096)
@@ -27,7 +27,7 @@ async def hold_open(address: tuple[str, int], sent: bytes, turns: asyncio.Semaph
             wait.cancel()
         writer.close()
     except (OSError, TimeoutError):
-        return  # the door ended it or stopped reading it, which it may
+        return  # the server ended it or stopped reading it, which it may
 
 
 async def deliver_meanwhile(address: tuple[str, int], is_over: asyncio.Event) -> tuple[list[float], list[str]]:
@@ -70,7 +70,7 @@ async def attack(url: str, connections: int, kilobytes: int) -> tuple[list[float
 
 def measure_slow(connections: int, kilobytes: int) -> tuple[float, float, list[float], list[str]]:
     """Memory at rest and at most, in MiB, the time of each signed delivery, and those that were refused."""
-    with door_alone() as (ours, _):
+    with web_server_alone() as (ours, _):
         at_rest = memory_mib(ours.process.pid, "VmHWM")
         took, refused = asyncio.run(attack(ours.url, connections, kilobytes))
         return at_rest, memory_mib(ours.process.pid, "VmHWM"), took, refused

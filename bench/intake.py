@@ -1,4 +1,4 @@
-"""Measure the door alone: deliveries a second beside a bare server (`bench/load.py`)."""
+"""Measure the web server alone: deliveries a second beside a bare server (`bench/load.py`)."""
 
 import argparse
 import asyncio
@@ -187,7 +187,7 @@ async def post_for(url: str, feed: Iterator[bytes], connections: int, seconds: f
     loop, address = asyncio.get_running_loop(), urlsplit(url)
     made = [Connection(feed) for _ in range(connections)]
     for connection in made:
-        await loop.create_connection(lambda one=connection: one, address.hostname or "", address.port or 0)
+        await loop.create_connection(lambda protocol=connection: protocol, address.hostname or "", address.port or 0)
     await asyncio.sleep(seconds)
     for connection in made:
         connection.transport.abort()
@@ -205,17 +205,17 @@ def serving(*command: str) -> Generator[Side]:
         assert process.stdout is not None
         try:
             line = next((line for line in process.stdout if line.startswith(b'{"') and b'"url"' in line), None)
-            assert line, "the server ended at once"
+            assert line, "the server ended before it listened"
             yield Side(process, json.loads(line)["url"])
         finally:
             process.terminate()
 
 
 @contextmanager
-def door_alone() -> Generator[tuple[Side, str]]:
+def web_server_alone() -> Generator[tuple[Side, str]]:
     """The product's web process with a Redis of its own, and that Redis' address."""
     with (
-        tempfile.TemporaryDirectory(prefix="assay-door-") as folder,
+        tempfile.TemporaryDirectory(prefix="assay-intake-") as folder,
         open_embedded_server(Path(folder), FolderRole.OWNER) as redis_url,
     ):
         environ = {
@@ -230,12 +230,12 @@ def door_alone() -> Generator[tuple[Side, str]]:
             yield ours, redis_url
 
 
-def door(arguments: argparse.Namespace) -> int:
-    with door_alone() as (ours, redis_url), serving(BARE, SECRET, urlsplit(redis_url).path) as bare:
+def intake(arguments: argparse.Namespace) -> int:
+    with web_server_alone() as (ours, redis_url), serving(BARE, SECRET, urlsplit(redis_url).path) as bare:
         at_rest = memory_mib(ours.process.pid, "VmRSS")
         uvloop.run(take_turns([ours, bare], arguments.rounds))
         memory = f"web process: {at_rest:.0f} MiB at rest, {memory_mib(ours.process.pid, 'VmRSS'):.0f} MiB after"
-    print(f"{BODY_BYTES / 1024:.0f} KB, signed; {load()}\ndoor {ours}\nbare {bare}\n{memory}")
+    print(f"{BODY_BYTES / 1024:.0f} KB, signed; {load()}\nours {ours}\nbare {bare}\n{memory}")
     ratio = statistics.median(mine / its for mine, its in zip(ours.rates, bare.rates, strict=True))
     together, alone = (at(took, 0.99) for took in (ours.together_ms, ours.alone_ms))
     by_cpu = bare.cpu_ms / ours.cpu_ms
