@@ -1,7 +1,4 @@
-"""A played server, and what needs the SDK, loaded by the test that needs it: it takes a second.
-
-Invariant: importing this loads no SDK, since each process of a run collects every test.
-"""
+"""A fake Anthropic server, and adapters that load the SDK only when a test needs it."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -22,31 +19,31 @@ if TYPE_CHECKING:
 def anthropic_model(
     access: "ModelAccess", sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
 ) -> "AnthropicModel":
-    from worker.adapters.anthropic.model import AnthropicModel  # noqa: PLC0415 - see above
+    from worker.adapters.anthropic.model import AnthropicModel  # noqa: PLC0415 - loads the SDK, which takes a second
 
     return AnthropicModel(access, sleep=sleep, clock=clock)
 
 
-def metered(model: "AnthropicModel", purse: "ModelBudget", account: "PullRef") -> "BudgetedModel":
-    from worker.adapters.anthropic.model import BudgetedModel  # noqa: PLC0415 - see above
+def with_budget(model: "AnthropicModel", budget: "ModelBudget", account: "PullRef") -> "BudgetedModel":
+    from worker.adapters.anthropic.model import BudgetedModel  # noqa: PLC0415 - as above
 
-    return BudgetedModel(model, purse, account)
+    return BudgetedModel(model, budget, account)
 
 
 def examine_key(access: "ModelAccess") -> str | None:
-    from worker.adapters.anthropic.model import check_key  # noqa: PLC0415 - see above
+    from worker.adapters.anthropic.model import check_key  # noqa: PLC0415 - as above
 
     return check_key(access)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[HTTPServer]:
-    with HTTPServer(threaded=True) as played:
-        yield played
+    with HTTPServer(threaded=True) as running:
+        yield running
 
 
 @pytest.fixture
 def script(server: HTTPServer) -> Iterator[FakeAnthropic]:
-    played = FakeAnthropic(server)
-    yield played
-    played.assert_script_done()
+    fake = FakeAnthropic(server)
+    yield fake
+    fake.assert_script_done()

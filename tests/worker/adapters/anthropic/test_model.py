@@ -1,7 +1,4 @@
-"""The adapter over real HTTP: what the server does becomes a Reply or Unavailable, and nothing else.
-
-Beside it the check of a key, and what the SDK takes from the environment.
-"""
+"""The Anthropic adapter over HTTP: replies, retries and timeouts, the check of a key, and the SDK's environment."""
 
 import json
 import socket
@@ -16,10 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from inline_snapshot import snapshot
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
-from werkzeug import Response
 
 from tests.worker.adapters.anthropic.conftest import anthropic_model, examine_key
 from tests.world.fake_anthropic import FakeAnthropic, build_message_body
@@ -39,7 +34,7 @@ PROMPT = Prompt(
 
 
 class Waits(list[float]):
-    """A sleep that only writes down how long it should have been, and a clock that believes it."""
+    """A sleep that only records its durations, and a clock that adds them."""
 
     def __call__(self, seconds: float) -> None:
         self.append(seconds)
@@ -61,33 +56,21 @@ def model(script: FakeAnthropic, waits: Waits) -> Iterator["AnthropicModel"]:
 
 
 def access(url: str) -> ModelAccess:
-    return ModelAccess(
-        api_key=SecretStr(KEY),
-        base_url=url,
-        name="claude-haiku-5-5",
-        timeout_s=60.0,
-        attempts=3,
-        retry_delay_s=1.0,
-        max_output_tokens=4_000,
-    )
+    return ModelAccess(SecretStr(KEY), url, "claude-haiku-5-5", 60.0, 3, 1.0, 4_000)
 
 
-def test_a_reply_brings_its_text_its_tokens_and_its_price(script: FakeAnthropic, model: "AnthropicModel") -> None:
+def test_reply_has_text_tokens_and_cost(script: FakeAnthropic, model: "AnthropicModel") -> None:
     script.reply_with({"decision": "accept"}, cache_read_input_tokens=5_120, cache_creation_input_tokens=1_000)
     reply = model.ask(PROMPT)
     assert json.loads(reply.text) == {"decision": "accept"}
     assert reply.stop is StopReason.END
     assert reply.tokens == Tokens(input=812, output=96, cache_read=5_120, cache_write=1_000)
-    expected = (
-        812 * Decimal("0.10") + 96 * Decimal("0.50") + 5_120 * Decimal("0.01") + 1_000 * Decimal("0.125")
-    ) / 10**6
-    assert (reply.cost_usd, reply.request_id) == (expected, "req_bench")
+    cost = (812 * Decimal("0.10") + 96 * Decimal("0.50") + 5_120 * Decimal("0.01") + 1_000 * Decimal("0.125")) / 10**6
+    assert (reply.cost_usd, reply.request_id) == (cost, "req_bench")
     assert (model.name, model.pricing_version) == ("claude-haiku-5-5", "2026-11")
 
 
-def test_the_question_asks_for_the_schema_and_marks_the_stable_part_for_the_cache(
-    script: FakeAnthropic, model: "AnthropicModel"
-) -> None:
+def test_request_has_the_schema_and_caches_the_system_prompt(script: FakeAnthropic, model: "AnthropicModel") -> None:
     script.reply_with({})
     model.ask(replace(PROMPT, turns=("The change.", "{", "Correct it.")))
     body = script.requests[0].body
@@ -109,7 +92,7 @@ def test_the_question_asks_for_the_schema_and_marks_the_stable_part_for_the_cach
         ({"has_thinking": True}, 690, 4_000, None),
     ],
 )
-def test_a_reply_is_as_long_as_its_form_where_the_model_does_not_think(
+def test_max_tokens_follow_the_reply_form_unless_the_model_thinks(
     script: FakeAnthropic, changes: dict[str, Any], asked: int | None, limit: int, thinking: object
 ) -> None:
     script.reply_with({})
@@ -132,21 +115,21 @@ def test_a_reply_is_as_long_as_its_form_where_the_model_does_not_think(
             Tokens(input=10, output=5), 10 * Decimal("0.10") + 5 * Decimal("0.50"), id="none without cache fields"),
     ],
 )  # fmt: skip
-def test_usage_is_billed_by_its_kinds(
+def test_usage_is_billed_by_token_kind(
     script: FakeAnthropic, model: "AnthropicModel", usage: dict[str, object], tokens: Tokens, dollars: Decimal
 ) -> None:
-    reply = said(script, model, build_message_body("{}", {}) | {"usage": usage})
+    reply = ask_with_body(script, model, build_message_body("{}", {}) | {"usage": usage})
     assert (reply.tokens, reply.cost_usd) == (tokens, dollars / 10**6)
 
 
-def test_thinking_blocks_are_no_part_of_the_text(script: FakeAnthropic, model: "AnthropicModel") -> None:
+def test_thinking_blocks_are_not_part_of_the_text(script: FakeAnthropic, model: "AnthropicModel") -> None:
     body = build_message_body("{}", {})
     thinking = {"type": "thinking", "thinking": "hm", "signature": "x"}
     body["content"] = [thinking, {"type": "text", "text": "{"}, *body["content"]]
-    assert said(script, model, body).text == "{{}"
+    assert ask_with_body(script, model, body).text == "{{}"
 
 
-def said(script: FakeAnthropic, model: "AnthropicModel", body: object) -> ModelReply:
+def ask_with_body(script: FakeAnthropic, model: "AnthropicModel", body: object) -> ModelReply:
     script.server.clear()
     script.server.expect_request("/v1/messages").respond_with_json(body)
     return model.ask(PROMPT)
@@ -162,7 +145,7 @@ def said(script: FakeAnthropic, model: "AnthropicModel", body: object) -> ModelR
         ("something_new", StopReason.OTHER),
     ],
 )
-def test_a_reply_that_stopped_early_is_a_reply_that_was_billed(
+def test_reply_that_stopped_early_is_returned_with_its_tokens(
     script: FakeAnthropic, model: "AnthropicModel", reason: str, stop: StopReason
 ) -> None:
     script.reply_stopped(reason)
@@ -170,30 +153,20 @@ def test_a_reply_that_stopped_early_is_a_reply_that_was_billed(
     assert (reply.stop, reply.text, reply.tokens.input) == (stop, "", 812)
 
 
-def test_a_refusal_says_of_what_kind_it_is(script: FakeAnthropic, model: "AnthropicModel") -> None:
+def test_refusal_has_its_category(script: FakeAnthropic, model: "AnthropicModel") -> None:
     body = build_message_body("", {}, "refusal")
     body["stop_details"] = {"type": "refusal", "category": "cyber", "explanation": "no"}
-    assert said(script, model, body).stop_detail == "cyber"
+    assert ask_with_body(script, model, body).stop_detail == "cyber"
 
 
 @pytest.mark.parametrize("status", [429, 500, 529])
-def test_what_may_pass_is_asked_again_after_a_growing_delay(
-    script: FakeAnthropic, model: "AnthropicModel", waits: Waits, status: int
-) -> None:
+def test_temporary_error_is_retried(script: FakeAnthropic, model: "AnthropicModel", waits: Waits, status: int) -> None:
     script.reply_with_error(status).reply_with_error(status).reply_with({"decision": "accept"})
     assert json.loads(model.ask(PROMPT).text) == {"decision": "accept"}
     assert waits == [1.0, 2.0]
 
 
-def test_the_server_may_ask_for_more_patience(script: FakeAnthropic, model: "AnthropicModel", waits: Waits) -> None:
-    script.reply_with_error(429, retry_after=7).reply_with({})
-    model.ask(PROMPT)
-    assert waits == [7.0]
-
-
-def test_a_server_that_asks_for_more_patience_than_is_left_is_unavailable_at_once(
-    script: FakeAnthropic, model: "AnthropicModel", waits: Waits
-) -> None:
+def test_too_long_retry_after_is_unavailable(script: FakeAnthropic, model: "AnthropicModel", waits: Waits) -> None:
     script.reply_with_error(429, retry_after=40).reply_with_error(429, retry_after=40)
     with pytest.raises(Unavailable, match="asks to wait 40 s"):
         model.ask(PROMPT)
@@ -201,35 +174,39 @@ def test_a_server_that_asks_for_more_patience_than_is_left_is_unavailable_at_onc
 
 
 @pytest.mark.parametrize(
-    "wish", ["Fri, 20 Nov 2020 20:04:00 GMT", "Fri, 20 Nov 2099 20:05:09", "soon", "nan", "-5"], ids=str
+    ("value", "delay"),
+    [
+        ("7", 7.0),
+        ("Fri, 20 Nov 2020 20:04:00 GMT", 1.0),
+        ("Fri, 20 Nov 2099 20:05:09", 1.0),
+        ("soon", 1.0),
+        ("nan", 1.0),
+        ("-5", 1.0),
+    ],
 )
-def test_a_retry_after_that_says_nothing_leaves_our_own_delay(
-    script: FakeAnthropic, model: "AnthropicModel", waits: Waits, wish: str
+def test_valid_retry_after_lengthens_the_default_delay(
+    script: FakeAnthropic, model: "AnthropicModel", waits: Waits, value: str, delay: float
 ) -> None:
-    assert asked_to_wait(script, model, wish).text == "{}"
-    assert waits == [1.0]
+    assert ask_with_retry_after(script, model, value).text == "{}"
+    assert waits == [delay]
 
 
-def test_a_retry_after_may_be_a_date_by_the_servers_clock(
-    script: FakeAnthropic, model: "AnthropicModel", waits: Waits
-) -> None:
-    assert asked_to_wait(script, model, formatdate(time.time() + 20, usegmt=True)).text == "{}"
+def test_retry_after_accepts_a_date(script: FakeAnthropic, model: "AnthropicModel", waits: Waits) -> None:
+    assert ask_with_retry_after(script, model, formatdate(time.time() + 20, usegmt=True)).text == "{}"
     assert 15 < waits[0] <= 20
 
 
-def asked_to_wait(script: FakeAnthropic, model: "AnthropicModel", wish: str) -> ModelReply:
+def ask_with_retry_after(script: FakeAnthropic, model: "AnthropicModel", value: str) -> ModelReply:
     script.server.clear()
     script.server.expect_ordered_request("/v1/messages").respond_with_json(
-        {"type": "error"}, 503, {"retry-after": wish}
+        {"type": "error"}, 503, {"retry-after": value}
     )
     script.server.expect_ordered_request("/v1/messages").respond_with_json(build_message_body("{}", {}))
     return model.ask(PROMPT)
 
 
 @pytest.mark.parametrize("outage", ["break_connection", "reply_with_html"])
-def test_half_a_reply_and_a_reply_that_is_none_are_asked_for_again_and_then_unavailable(
-    script: FakeAnthropic, model: "AnthropicModel", outage: str
-) -> None:
+def test_broken_reply_is_retried_then_unavailable(script: FakeAnthropic, model: "AnthropicModel", outage: str) -> None:
     for _ in range(3):
         getattr(script, outage)()
     with pytest.raises(Unavailable):
@@ -238,12 +215,9 @@ def test_half_a_reply_and_a_reply_that_is_none_are_asked_for_again_and_then_unav
 
 
 @pytest.mark.parametrize(
-    "body",
-    ["[]", "{}", '"text"', "null", '{"content": [], "stop_reason": null}', "\ufeff{", "<html>busy</html>", ""],
+    "body", ["[]", "{}", '"text"', "null", '{"content": [], "stop_reason": null}', "\ufeff{", "<html>busy</html>", ""]
 )
-def test_what_is_no_reply_is_asked_for_again_and_then_unavailable_and_no_crash(
-    script: FakeAnthropic, model: "AnthropicModel", waits: Waits, body: str
-) -> None:
+def test_malformed_body_is_unavailable(script: FakeAnthropic, model: "AnthropicModel", waits: Waits, body: str) -> None:
     script.server.clear()
     kind = "text/html" if body.startswith("<") or not body else "application/json"
     script.server.expect_request("/v1/messages").respond_with_data(body, content_type=kind)
@@ -252,7 +226,7 @@ def test_what_is_no_reply_is_asked_for_again_and_then_unavailable_and_no_crash(
     assert waits == [1.0, 2.0]
 
 
-def test_a_model_that_falls_silent_is_unavailable(script: FakeAnthropic, waits: Waits) -> None:
+def test_model_that_does_not_answer_in_time_is_unavailable(script: FakeAnthropic, waits: Waits) -> None:
     script.reply_late(20)
     adapter = anthropic_model(replace(access(script.url), timeout_s=0.2, attempts=1), sleep=waits)
     with pytest.raises(Unavailable, match=r"did not answer within 0\.2 s"):
@@ -265,40 +239,40 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 50
 
 
 @contextmanager
-def dripping(at_once: bytes) -> Generator[str]:
-    """A server that sends *at_once* and then a space every now and then, for as long as somebody listens."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as door:
+def serve_endless_reply(start: bytes) -> Generator[str]:
+    """A server that sends *start* and then spaces until the client disconnects."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
 
         def serve() -> None:
-            guest, _ = door.accept()
-            with guest:
-                guest.sendall(at_once)
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(start)
                 try:
                     while not over.wait(0.02):
-                        guest.sendall(b" ")
+                        connection.sendall(b" ")
                 except OSError:
                     gone.set()
 
         over, gone = threading.Event(), threading.Event()
         served = threading.Thread(target=serve)
         served.start()
-        yield f"http://127.0.0.1:{door.getsockname()[1]}"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         assert gone.wait(10), "the client hung up"
         over.set()
         served.join()
 
 
-@pytest.mark.parametrize("at_once", [HEAD, b"HTTP/1.1 200 OK\r\nx-slow: "], ids=["body", "headers"])
-def test_a_reply_that_drips_for_ever_ends_with_the_questions_time(at_once: bytes) -> None:
+@pytest.mark.parametrize("start", [HEAD, b"HTTP/1.1 200 OK\r\nx-slow: "], ids=["body", "headers"])
+def test_endless_reply_ends_at_the_timeout(start: bytes) -> None:
     with (
-        dripping(at_once) as url,
+        serve_endless_reply(start) as url,
         closing(anthropic_model(replace(access(url), timeout_s=0.4))) as adapter,
         pytest.raises(Unavailable, match=r"did not answer within 0\.4 s"),
     ):
         adapter.ask(PROMPT)
 
 
-def test_all_tries_together_take_no_longer_than_one_question_may(script: FakeAnthropic) -> None:
+def test_timeout_covers_all_attempts(script: FakeAnthropic) -> None:
     script.reply_with_error(529).reply_late(20)
     model = anthropic_model(replace(access(script.url), timeout_s=0.6, retry_delay_s=0.3))
     with closing(model), pytest.raises(Unavailable, match=r"did not answer within 0\.6 s"):
@@ -306,7 +280,7 @@ def test_all_tries_together_take_no_longer_than_one_question_may(script: FakeAnt
     script.release()
 
 
-def test_the_time_of_one_question_does_not_end_the_next(script: FakeAnthropic) -> None:
+def test_each_question_has_its_own_timeout(script: FakeAnthropic) -> None:
     script.reply_late(20).reply_with({"decision": "accept"})
     model = anthropic_model(replace(access(script.url), timeout_s=0.3, attempts=1))
     with closing(model):
@@ -316,26 +290,26 @@ def test_the_time_of_one_question_does_not_end_the_next(script: FakeAnthropic) -
     script.release()
 
 
-def test_a_connection_that_is_reset_is_an_outage(waits: Waits) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as door:
+def test_reset_connection_is_unavailable(waits: Waits) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
 
         def reset() -> None:
             for _ in range(3):
-                guest, _ = door.accept()
-                guest.recv(1)
-                guest.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-                guest.close()
+                connection, _ = listener.accept()
+                connection.recv(1)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+                connection.close()
 
         served = threading.Thread(target=reset)
         served.start()
-        adapter = anthropic_model(access(f"http://127.0.0.1:{door.getsockname()[1]}"), sleep=waits)
+        adapter = anthropic_model(access(f"http://127.0.0.1:{listener.getsockname()[1]}"), sleep=waits)
         with closing(adapter), pytest.raises(Unavailable, match="the connection failed"):
             adapter.ask(PROMPT)
         served.join()
     assert waits == [1.0, 2.0]
 
 
-def test_a_server_that_is_not_there_is_unavailable(waits: Waits) -> None:
+def test_unreachable_server_is_unavailable(waits: Waits) -> None:
     with (
         closing(anthropic_model(access("http://127.0.0.1:9"), sleep=waits)) as adapter,
         pytest.raises(Unavailable, match="the connection failed"),
@@ -354,7 +328,7 @@ def test_a_server_that_is_not_there_is_unavailable(waits: Waits) -> None:
         (413, "too large"),
     ],
 )
-def test_what_asking_again_does_not_change_is_asked_once_and_says_what_to_do(
+def test_permanent_error_is_not_retried_and_names_the_remedy(
     script: FakeAnthropic, model: "AnthropicModel", waits: Waits, status: int, remedy: str
 ) -> None:
     script.reply_with_error(status)
@@ -365,21 +339,19 @@ def test_what_asking_again_does_not_change_is_asked_once_and_says_what_to_do(
     assert "request req_bench" in caught.value.reason
 
 
-def test_no_reason_repeats_what_the_server_echoes(script: FakeAnthropic, model: "AnthropicModel") -> None:
+def test_error_does_not_reveal_the_key(script: FakeAnthropic, model: "AnthropicModel") -> None:
     script.server.clear()
     body = {"type": "error", "error": {"type": "authentication_error", "message": f"invalid key {KEY}"}}
-    script.server.expect_request("/v1/messages").respond_with_response(
-        Response(json.dumps(body), 401, content_type="application/json")
-    )
+    script.server.expect_request("/v1/messages").respond_with_json(body, 401)
     with pytest.raises(Unavailable) as caught:
         model.ask(PROMPT)
     assert KEY not in str(caught.value)
     assert KEY not in repr(model)
 
 
-def test_the_schema_of_a_reply_is_in_the_form_that_the_api_takes() -> None:
-    """The SDK moves what the API does not take into descriptions; there is nothing to move."""
-    import anthropic  # noqa: PLC0415 - takes a second, and each process of a run collects this module
+def test_reply_schema_needs_no_transformation_for_the_api() -> None:
+    """The SDK moves unsupported keywords into descriptions."""
+    import anthropic  # noqa: PLC0415 - takes a second
 
     assert "description" not in json.dumps(anthropic.transform_schema(dict(reply_schema())))
 
@@ -387,26 +359,20 @@ def test_the_schema_of_a_reply_is_in_the_form_that_the_api_takes() -> None:
 # The check of a key, for `assay doctor`
 
 
-def answers_models(server: HTTPServer, *names: str) -> None:
-    models = [
-        {"id": name, "type": "model", "display_name": name, "created_at": "2026-10-01T00:00:00Z"} for name in names
-    ]
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        (("claude-opus-5-5", "claude-haiku-5-5"), None),
+        (("claude-opus-5-5",), 'there is no model "claude-haiku-5-5"; check ASSAY_MODEL'),
+    ],
+)
+def test_check_key_names_an_unknown_model(httpserver: HTTPServer, names: tuple[str, ...], problem: str | None) -> None:
+    models = [{"id": name, "type": "model", "display_name": "", "created_at": "2026-10-01T00:00:00Z"} for name in names]
     answer = {"data": models, "has_more": False, "first_id": names[0], "last_id": names[-1]}
-    server.expect_request("/v1/models").respond_with_json(answer)
-
-
-def test_a_key_that_is_accepted_and_a_model_that_exists_are_no_problem(httpserver: HTTPServer) -> None:
-    answers_models(httpserver, "claude-opus-5-5", "claude-haiku-5-5")
-    assert examine_key(access(httpserver.url_for(""))) is None
+    httpserver.expect_request("/v1/models").respond_with_json(answer)
+    assert examine_key(access(httpserver.url_for(""))) == problem
     [(request, _)] = httpserver.log
     assert KEY in str(request.headers)
-
-
-def test_a_model_that_does_not_exist_is_named(httpserver: HTTPServer) -> None:
-    answers_models(httpserver, "claude-opus-5-5")
-    assert examine_key(access(httpserver.url_for(""))) == snapshot(
-        'there is no model "claude-haiku-5-5"; check ASSAY_MODEL'
-    )
 
 
 @pytest.mark.parametrize(
@@ -417,24 +383,22 @@ def test_a_model_that_does_not_exist_is_named(httpserver: HTTPServer) -> None:
         (429, "status 429: try again later"),
     ],
 )
-def test_a_server_that_refuses_is_asked_once_and_told_without_the_key(
-    httpserver: HTTPServer, status: int, problem: str
-) -> None:
+def test_check_key_asks_once_and_does_not_reveal_the_key(httpserver: HTTPServer, status: int, problem: str) -> None:
     error = {"type": "error", "error": {"type": "authentication_error", "message": f"invalid {KEY}"}}
     httpserver.expect_request("/v1/models").respond_with_json(error, status=status)
     assert examine_key(access(httpserver.url_for(""))) == problem
     assert len(httpserver.log) == 1
 
 
-def test_a_server_that_is_not_there_is_told_by_its_address() -> None:
+def test_check_key_names_the_address_of_an_unreachable_server() -> None:
     problem = examine_key(access("http://127.0.0.1:9"))
     assert problem == "http://127.0.0.1:9 can't be reached; check the network and ANTHROPIC_BASE_URL"
 
 
-# What the SDK takes from the environment beside our settings: docs/configuration.md says so, and no more
+# What the SDK takes from the environment
 
 
-def headers(script: FakeAnthropic, url: str | None = None) -> dict[str, str]:
+def sent_headers(script: FakeAnthropic, url: str | None = None) -> dict[str, str]:
     """The headers of one request, which came to *script*."""
     script.reply_with({})
     with closing(anthropic_model(access(url or script.url))) as model:
@@ -443,26 +407,26 @@ def headers(script: FakeAnthropic, url: str | None = None) -> dict[str, str]:
     return {name.lower(): value for name, value in request.headers.items()}
 
 
-def test_no_other_key_and_no_other_address_is_taken(script: FakeAnthropic, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sdk_ignores_keys_and_addresses_in_environment(script: FakeAnthropic, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE"):
         monkeypatch.setenv(name, "other")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    sent = headers(script)
+    sent = sent_headers(script)
     keys = [sent[name] for name in ("x-api-key", "authorization") if name in sent]
     assert [key.removeprefix("Bearer ") for key in keys] == [KEY]
     assert not [name for name, value in sent.items() if "other" in value]
 
 
-def test_headers_and_a_proxy_are_taken(script: FakeAnthropic, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sdk_takes_headers_and_proxy_from_environment(script: FakeAnthropic, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-team: context")
     monkeypatch.setenv("HTTP_PROXY", script.url)
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "")
-    assert headers(script, "http://model.invalid")["x-team"] == "context"
+    assert sent_headers(script, "http://model.invalid")["x-team"] == "context"
 
 
 @pytest.mark.parametrize(
     "name", ["ANTHROPIC_CUSTOM_HEADERS", "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "ANTHROPIC_LOG"]
 )  # fmt: skip
-def test_the_configuration_reference_says_what_is_taken(name: str) -> None:
+def test_configuration_reference_names_each_sdk_variable(name: str) -> None:
     assert f"`{name}`" in (Path(__file__).resolve().parents[4] / "docs" / "configuration.md").read_text()
