@@ -1,8 +1,4 @@
-"""Made changes of any size, in each language: the same work a line however many lines there are.
-
-They do not look like a real repository. The diff and the texts of the head belong together, and the same sizes give the same
-bytes.
-"""
+"""Generated changes of any size in each language; the same sizes give the same bytes."""
 
 import difflib
 from collections.abc import Iterable

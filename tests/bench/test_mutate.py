@@ -1,4 +1,4 @@
-"""The list of stages that are broken on purpose, held against their code, and the lines that are drawn by chance."""
+"""The listed mutations apply to the code, and random mutations are drawn by their seed."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from bench.mutate import CONVERSATIONS, PURE_ROOMS, ROOT, draw, possible, read_stages
 
 
-def test_each_text_that_is_broken_stands_in_the_code_once_and_the_tests_that_notice_exist() -> None:
+def test_each_mutation_applies_once_and_names_existing_tests() -> None:
     for stage in (*read_stages(), *read_stages("fence")):
         assert stage.rewrite((ROOT / stage.path).read_text()) != (ROOT / stage.path).read_text(), stage.name
         for name in stage.noticed_by:
@@ -25,15 +25,15 @@ def test_each_text_that_is_broken_stands_in_the_code_once_and_the_tests_that_not
         ("class A(B, frozen=True): c: int", set[str]()),
     ],
 )
-def test_a_line_is_rewritten_at_one_place(before: str, after: set[str]) -> None:
+def test_mutation_rewrites_one_expression_of_a_line(before: str, after: set[str]) -> None:
     assert {drawn.after for drawn in possible("a.py", before)} == after
 
 
-def test_the_same_seed_draws_the_same_lines_in_equal_parts_of_each_room(tmp_path: Path) -> None:
+def test_seed_draws_the_same_mutations_evenly_across_rooms(tmp_path: Path) -> None:
     for number, room in enumerate(PURE_ROOMS):
         (tmp_path / room).mkdir(parents=True)
         (tmp_path / room / "a.py").write_text("".join(f"a{at} = b + {at + number}\n" for at in range(20)))
     drawn = draw(12, 3, tmp_path)
     assert drawn == draw(12, 3, tmp_path) != draw(12, 4, tmp_path)
-    assert [sum(one.path.startswith(f"{room}/") for one in drawn) for room in PURE_ROOMS] == [2] * len(PURE_ROOMS)
-    assert all(one.rewrite((tmp_path / one.path).read_text()).count(one.after) == 1 for one in drawn)
+    assert [sum(line.path.startswith(f"{room}/") for line in drawn) for room in PURE_ROOMS] == [2] * len(PURE_ROOMS)
+    assert all(line.rewrite((tmp_path / line.path).read_text()).count(line.after) == 1 for line in drawn)

@@ -1,4 +1,4 @@
-"""Rows out of a repository's own history: clean ones, and ones with a defect."""
+"""Rows mined from a repository's history, clean ones and ones with a defect."""
 
 import gzip
 import json
@@ -18,9 +18,8 @@ AUTHOR = ("-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "
 
 
 class Workshop:
-    """A repository in which somebody works."""
-
     def __init__(self, folder: Path) -> None:
+        folder.mkdir()
         self.folder = folder
         self.count = 0
         self.git("init", "--quiet", "--initial-branch=main")
@@ -29,7 +28,7 @@ class Workshop:
         done = subprocess.run(["git", *AUTHOR, *arguments], cwd=self.folder, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
-    def commits(self, message: str, path: str = "", text: str | None = None) -> str:
+    def commit(self, message: str, path: str = "", text: str | None = None) -> str:
         self.count += 1
         file = self.folder / (path or f"src/part{self.count}.py")
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -41,20 +40,18 @@ class Workshop:
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Workshop:
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    made = Workshop(folder)
-    made.commits("Begin")
-    return made
+    workshop = Workshop(tmp_path / "repository")
+    workshop.commit("Begin")
+    return workshop
 
 
-def mined(workshop: Workshop, *options: str) -> list[dict[str, Any]]:
+def mine_rows(workshop: Workshop, *options: str) -> list[dict[str, Any]]:
     out = workshop.folder.parent / "out.jsonl.gz"
     assert main(["mine", str(workshop.folder), str(out), "--name", "acme/widgets", *options]) == 0
-    return rows_of(out)
+    return read_rows(out)
 
 
-def rows_of(path: Path) -> list[dict[str, Any]]:
+def read_rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).split(b"\n") if line]
 
 
@@ -62,9 +59,9 @@ def titles(rows: list[dict[str, Any]]) -> list[str]:
     return [row["dossier"]["pull_request"]["title"] for row in rows]
 
 
-def test_an_ordinary_commit_becomes_a_dossier_with_its_whole_texts(workshop: Workshop) -> None:
-    sha = workshop.commits("Add a part (#12)\n\nIt adds.\n\nCo-authored-by: Bob <bob@example.org>")
-    (row,) = mined(workshop)
+def test_commit_becomes_a_dossier_with_whole_files(workshop: Workshop) -> None:
+    sha = workshop.commit("Add a part (#12)\n\nIt adds.\n\nCo-authored-by: Bob <bob@example.org>")
+    (row,) = mine_rows(workshop)
     pull = row["dossier"]["pull_request"]
     assert (pull["title"], pull["number"], pull["body"], pull["head_sha"]) == ("Add a part", 12, "It adds.", sha)
     assert row["expect"]["lang"] == "python"
@@ -74,84 +71,82 @@ def test_an_ordinary_commit_becomes_a_dossier_with_its_whole_texts(workshop: Wor
     assert "alice@" not in json.dumps(row)
 
 
-def test_what_a_message_or_a_path_holds_is_never_taken_for_the_next_commit(workshop: Workshop) -> None:
-    workshop.commits("Add \x01a\x02 \x03part\n\n:000000 100644 0 1 A\n\x01\x01body", path="src/\x01:odd.py")
-    workshop.commits("Say nothing", path="src/part1.py", text="def part():\n    return 1\n\n\ndef b():\n    return 2\n")
+def test_control_characters_in_messages_and_paths_do_not_split_commits(workshop: Workshop) -> None:
+    workshop.commit("Add \x01a\x02 \x03part\n\n:000000 100644 0 1 A\n\x01\x01body", path="src/\x01:odd.py")
+    workshop.commit("Say nothing", path="src/part1.py", text="def part():\n    return 1\n\n\ndef b():\n    return 2\n")
     odd = read_history(open_repository(workshop.folder), 10)[1]
     assert odd.touched == ("src/\x01:odd.py",)
     assert odd.message == "Add \x01a\x02 \x03part\n\n:000000 100644 0 1 A\n\x01\x01body"
 
 
-def test_a_commit_that_touches_nothing_stands_between_those_that_do(workshop: Workshop) -> None:
+def test_history_keeps_commits_that_touch_no_file(workshop: Workshop) -> None:
     workshop.git("commit", "--quiet", "--allow-empty", "-m", "Nothing")
-    workshop.commits("Something")
+    workshop.commit("Something")
     newest, nothing, first = read_history(open_repository(workshop.folder), 10)
-    assert [one.message for one in (newest, nothing, first)] == ["Something", "Nothing", "Begin"]
-    assert [one.touched for one in (newest, nothing, first)] == [("src/part2.py",), (), ("src/part1.py",)]
+    assert [commit.message for commit in (newest, nothing, first)] == ["Something", "Nothing", "Begin"]
+    assert [commit.touched for commit in (newest, nothing, first)] == [("src/part2.py",), (), ("src/part1.py",)]
 
 
 @pytest.mark.parametrize(
     "message",
     ['Revert "x"', "Merge branch 'x'", "WIP parts", "Release 1.2", "Bump x from 1 to 2", "chore(deps): x", "1.0.3"],
 )
-def test_chores_are_left_out(workshop: Workshop, message: str) -> None:
-    workshop.commits(message)
-    assert mined(workshop) == []
+def test_mine_skips_chore_commits(workshop: Workshop, message: str) -> None:
+    workshop.commit(message)
+    assert mine_rows(workshop) == []
 
 
-def test_a_commit_that_was_taken_back_or_named_later_is_left_out(workshop: Workshop) -> None:
-    taken_back = workshop.commits("Add a part")
-    workshop.commits("Add another (#31)")
-    workshop.commits(f"Think again\n\nThis reverts commit {taken_back}.")
-    workshop.commits("Repair what #31 broke")
-    assert titles(mined(workshop)) == ["Repair what #31 broke", "Think again"]
+def test_mine_skips_commits_that_later_ones_revert_or_mention(workshop: Workshop) -> None:
+    taken_back = workshop.commit("Add a part")
+    workshop.commit("Add another (#31)")
+    workshop.commit(f"Think again\n\nThis reverts commit {taken_back}.")
+    workshop.commit("Repair what #31 broke")
+    assert titles(mine_rows(workshop)) == ["Repair what #31 broke", "Think again"]
 
 
-def test_a_merged_pull_request_is_one_change_with_its_own_title(workshop: Workshop) -> None:
+def test_merged_pull_request_is_one_change_with_its_own_title(workshop: Workshop) -> None:
     workshop.git("checkout", "--quiet", "-b", "topic")
-    workshop.commits("one")
-    workshop.commits("two")
+    workshop.commit("one")
+    workshop.commit("two")
     workshop.git("checkout", "--quiet", "main")
     workshop.git("merge", "--quiet", "--no-ff", "-m", "Merge pull request #5 from bob/topic\n\nTwo parts", "topic")
-    (row,) = mined(workshop)
+    (row,) = mine_rows(workshop)
     assert titles([row]) == ["Two parts"]
     assert (row["dossier"]["pull_request"]["number"], row["expect"]["files"]) == (5, 2)
 
 
-def test_only_paths_that_were_asked_for_count(workshop: Workshop) -> None:
-    workshop.commits("Add a part")
-    workshop.commits("Set up", ".github/workflows/ci.yml", "on: push\njobs: {}\nname: ci\n")
-    assert titles(mined(workshop)) == ["Add a part"]
-    assert titles(mined(workshop, "--touching", ".github/workflows/*")) == ["Set up"]
+def test_mine_selects_commits_by_touched_path(workshop: Workshop) -> None:
+    workshop.commit("Add a part")
+    workshop.commit("Set up", ".github/workflows/ci.yml", "on: push\njobs: {}\nname: ci\n")
+    assert titles(mine_rows(workshop)) == ["Add a part"]
+    assert titles(mine_rows(workshop, "--touching", ".github/workflows/*")) == ["Set up"]
 
 
-def test_too_large_and_too_small_changes_are_left_out(workshop: Workshop) -> None:
-    workshop.commits("Much", "src/much.py", "x = 1\n" * 700)
-    workshop.commits("Little", "src/little.py", "x = 1\n")
-    assert mined(workshop) == []
+def test_mine_skips_too_large_and_too_small_changes(workshop: Workshop) -> None:
+    workshop.commit("Much", "src/much.py", "x = 1\n" * 700)
+    workshop.commit("Little", "src/little.py", "x = 1\n")
+    assert mine_rows(workshop) == []
 
 
-def test_a_limit_takes_the_same_rows_each_time_and_prefers_those_with_a_test(workshop: Workshop) -> None:
-    for number in range(6):
-        workshop.commits(f"Part {number}")
+def test_mine_limit_is_deterministic_and_prefers_commits_with_tests(workshop: Workshop) -> None:
+    for number in range(4):
+        workshop.commit(f"Part {number}")
     for number in range(3):
-        workshop.commits(f"Tested {number}", f"tests/test_{number}.py")
-        (workshop.folder / f"src/of{number}.py").write_text("a = 1\nb = 2\nc = 3\n")
-        workshop.git("add", "--all")
-        workshop.git("commit", "--quiet", "--amend", "--no-edit")
-    first = mined(workshop, "--limit", "4")
-    in_order = titles(mined(workshop))
+        (workshop.folder / "src" / f"of{number}.py").write_text("a = 1\nb = 2\nc = 3\n")
+        workshop.commit(f"Tested {number}", f"tests/test_{number}.py")
+    first = mine_rows(workshop, "--limit", "4")
+    in_order = titles(mine_rows(workshop))
     assert titles(first) == sorted(titles(first), key=in_order.index)
     assert in_order[0] == "Tested 2"
     assert in_order[-1] == "Part 0"
-    assert mined(workshop, "--limit", "4") == first
+    assert mine_rows(workshop, "--limit", "4") == first
     assert sum(row["expect"]["tested"] for row in first) == 3
 
 
-def test_an_issue_speaks_in_the_message_s_words(workshop: Workshop) -> None:
+def test_closed_issue_takes_the_text_of_the_commit_message(workshop: Workshop) -> None:
     prose = "The part was missing for all those who need a part, and they have told us so many times."
-    workshop.commits(f"Add a part\n\n{prose}\n\nCloses #9")
-    (row,) = mined(workshop)
+    workshop.commit(f"Add a part\n\n{prose}\n\nCloses #9")
+    (row,) = mine_rows(workshop)
     assert [(issue["number"], issue["linked_by"]) for issue in row["dossier"]["issues"]] == [(9, "Closes #9")]
     assert row["expect"]["issue_source"] == "message"
 
@@ -176,21 +171,21 @@ Co-authored-by: Carol Part <carol@example.org>
 """
 
 
-def test_a_list_of_what_a_commit_does_becomes_the_criteria_of_an_issue(workshop: Workshop) -> None:
-    workshop.commits(LISTED)
-    workshop.commits("Say little\n\n- Add a first part\n- Add a second part\n- fix lint")
-    (row,) = mined(workshop, "--listed", "3")
+def test_list_in_a_commit_message_becomes_acceptance_criteria(workshop: Workshop) -> None:
+    workshop.commit(LISTED)
+    workshop.commit("Say little\n\n- Add a first part\n- Add a second part\n- fix lint")
+    (row,) = mine_rows(workshop, "--listed", "3")
     (issue,) = row["dossier"]["issues"]
     assert issue["body"].startswith("## Acceptance criteria\n\n- ")
     assert row["expect"]["issue_source"] == "list"
     criteria = complete_dossier(Dossier.model_validate(row["dossier"])).criteria or ()
-    assert [(one.text, one.inferred) for one in criteria] == [
+    assert [(criterion.text, criterion.inferred) for criterion in criteria] == [
         ("Retry three times before the part fails", False),
         ("Log the number of retries (#9)", False),
         ("Refuse a part without a name", False),
         ("Say which part was refused", False),
     ]
-    assert len(mined(workshop)) == 2
+    assert len(mine_rows(workshop)) == 2
 
 
 PART = """\
@@ -223,24 +218,23 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for whose in ("AUTHOR", "COMMITTER"):  # the injector draws a variant by the commit's id, which its date decides
         monkeypatch.setenv(f"GIT_{whose}_DATE", "2026-01-01T00:00:00Z")
     folder = tmp_path / "repository"
-    folder.mkdir()
-    made = Workshop(folder)
-    made.commits("Begin", "package.json", '{"scripts": {"test": "jest"}}\n')
+    history = Workshop(folder)
+    history.commit("Begin", "package.json", '{"scripts": {"test": "jest"}}\n')
     for number in range(13):
         (folder / "tests").mkdir(exist_ok=True)
         (folder / f"tests/test_part{number}.py").write_text(TEST.format(number))
-        made.commits(f"Add part {number}", f"lib/part{number}.py", PART.format(number))
+        history.commit(f"Add part {number}", f"lib/part{number}.py", PART.format(number))
     return folder
 
 
-def injected(history: Path, *options: str) -> list[dict[str, Any]]:
+def inject_rows(history: Path, *options: str) -> list[dict[str, Any]]:
     out = history.parent / "out.jsonl.gz"
     assert main(["inject", str(history), str(out), "--limit", "13", *options]) == 0
-    return rows_of(out)
+    return read_rows(out)
 
 
-def test_each_seed_differs_from_its_twin_applies_to_its_base_and_names_its_defect(parts: Path) -> None:
-    rows = injected(parts)
+def test_seed_differs_from_its_twin_applies_to_its_base_and_names_its_defect(parts: Path) -> None:
+    rows = inject_rows(parts)
     twins = {row["id"]: row for row in rows if row["expect"]["decision"] == "accept"}
     seeds = [row for row in rows if row["expect"]["decision"] == "reject"]
     assert len(seeds) == len(twins) == 13
@@ -254,18 +248,12 @@ def test_each_seed_differs_from_its_twin_applies_to_its_base_and_names_its_defec
             twin["diff"], twin.get("case"), twin["guidance"],
         )  # fmt: skip
         paths = {file["path"] for file in dossier["files"]}
-        assert all(place["path"] in dossier["diff"] or place["path"] in paths for place in seed["expect"]["where"])
-        checked = subprocess.run(
-            ["git", "apply", "--numstat", "-"],
-            cwd=parts,
-            input=dossier["diff"].encode(),
-            capture_output=True,
-            check=True,
-        )
-        assert checked.stdout
+        assert all(entry["path"] in dossier["diff"] or entry["path"] in paths for entry in seed["expect"]["where"])
+        apply, raw = ["git", "apply", "--numstat", "-"], dossier["diff"].encode()
+        assert subprocess.run(apply, cwd=parts, input=raw, capture_output=True, check=True).stdout
 
 
-def test_variants_of_a_file_take_the_place_of_the_built_in_ones(parts: Path) -> None:
+def test_variants_file_replaces_the_built_in_variants(parts: Path) -> None:
     file = parts.parent / "fresh.py"
     file.write_text(
         "from bench.defects import Defect\n\n"
@@ -274,5 +262,5 @@ def test_variants_of_a_file_take_the_place_of_the_built_in_ones(parts: Path) -> 
         "        yield source.begin(function, '', 'half_finished', 'blank_line')\n\n"
         "VARIANTS = (blank,)\n"
     )
-    rows = injected(parts, "--variants", str(file))
+    rows = inject_rows(parts, "--variants", str(file), "--limit", "2")
     assert {row["expect"].get("variant") for row in rows} == {None, "blank_line"}
