@@ -17,7 +17,7 @@ from markdown_it.token import Token
 from pydantic import BaseModel
 
 from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
-from tests.worker.evaluation.texts.test_stats import render as evaluated
+from tests.worker.evaluation.texts.test_stats import verdict_row as evaluated
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, render
 from tests.worker.publishing.texts.samples import (
     HOSTILE,

@@ -1,4 +1,4 @@
-"""A private Redis for all tests of this folder. Invariant: a test finds it empty."""
+"""A private Redis, emptied before each test, and the command line on it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,21 +37,21 @@ def store(settings: Settings) -> Iterator[Store]:
 def assay(
     redis_server: RedisServer,
     store: Store,
+    settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> AssayCommand:
-    """The command line on this Redis, by code alone."""
-    store.ping()
-    made = AssayCommand(monkeypatch, capsys)
-    made.set_environment(REDIS_URL=redis_server.url, ASSAY_STORE_KEYS=KEY.get_secret_value(), ASSAY_TIER="heuristic")
-    made.set_environment(ASSAY_DATA_DIR=str(tmp_path / "state"))
-    return made
+    """The command line on this Redis, in the heuristic tier."""
+    command = AssayCommand(monkeypatch, capsys, store, settings)
+    command.set_environment(REDIS_URL=redis_server.url, ASSAY_STORE_KEYS=KEY.get_secret_value(), ASSAY_TIER="heuristic")
+    command.set_environment(ASSAY_DATA_DIR=str(tmp_path / "state"))
+    return command
 
 
 @pytest.fixture
 def model() -> Iterator[FakeAnthropic]:
     with HTTPServer(threaded=True) as server:
-        played = FakeAnthropic(server)
-        yield played
-        played.assert_script_done()
+        fake = FakeAnthropic(server)
+        yield fake
+        fake.assert_script_done()

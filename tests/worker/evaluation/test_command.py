@@ -9,15 +9,7 @@ import pytest
 from app.cli.evaluate import run_budget_name
 from app.cli.parser import Exit, build_parser
 from tests.worker.evaluation.bench.samples import DONE, STUB
-from tests.worker.evaluation.live_judging import (
-    INSTALLATION,
-    SUSPICIOUS,
-    AssayCommand,
-    children,
-    judge_live,
-    order,
-    rubric,
-)
+from tests.worker.evaluation.live_judging import INSTALLATION, SUSPICIOUS, AssayCommand, judge_live, order, rubric
 from tests.world.fake_anthropic import FakeAnthropic
 from tests.world.replies import cannot_tell, reject
 from worker.adapters.redis import keys
@@ -34,20 +26,18 @@ def history(store: Store, settings: Settings) -> list[LedgerEntry]:
     return [judge_live(store, settings, number, STUB if number % 2 else DONE) for number in range(1, 5)]
 
 
-def test_a_window_is_judged_anew_once_and_the_same_command_finds_it_done(
-    assay: AssayCommand, store: Store, settings: Settings, history: list[LedgerEntry]
-) -> None:
+def test_evaluate_rejudges_a_window_once(assay: AssayCommand, history: list[LedgerEntry]) -> None:
     first, again = assay.evaluate_json(), assay.evaluate_json()
     assert (first["code"], first["subjects"], first["answered"], first["earlier"]) == (0, 4, 4, 0)
     assert first["decisions"] == {"reject half_finished": 2, "abstain unproven": 2}
     assert first["changes"] == []
     assert (again["answered"], again["earlier"], again["cost_usd"]) == (4, 4, "0")
-    assert all(len(children(store, entry)) == 1 for entry in history)
-    assert children(store, judge_live(store, settings, 9)) == []
+    assert all(len(assay.children(entry)) == 1 for entry in history)
+    assert assay.children(assay.judge_live(9)) == []
     assert assay.evaluate_json()["answered"] == 5
 
 
-def test_what_a_dry_run_says_judges_nothing(assay: AssayCommand, store: Store, history: list[LedgerEntry]) -> None:
+def test_dry_run_judges_nothing(assay: AssayCommand, history: list[LedgerEntry]) -> None:
     assert assay.evaluate("--dry-run")[:2] == (
         0,
         (
@@ -57,14 +47,12 @@ def test_what_a_dry_run_says_judges_nothing(assay: AssayCommand, store: Store, h
         ),
     )
     assert assay.evaluate_json("--dry-run")["todo"] == 4
-    assert not any(children(store, entry) for entry in history)
+    assert not any(assay.children(entry) for entry in history)
 
 
-def test_a_dry_run_with_a_model_says_what_it_would_cost_and_asks_nobody(
-    assay: AssayCommand, store: Store, settings: Settings, model: FakeAnthropic
-) -> None:
+def test_dry_run_forecasts_the_cost_without_asking_the_model(assay: AssayCommand, model: FakeAnthropic) -> None:
     for number in (1, 2, 3):
-        judge_live(store, settings, number, SUSPICIOUS if number > 1 else STUB)
+        assay.judge_live(number, SUSPICIOUS if number > 1 else STUB)
     assay.use_model(model)
     cost = assay.evaluate_json("--dry-run")
     assert (cost["todo"], cost["asked"], cost["sampled"], cost["has_model"]) == (3, 2, 3, True)
@@ -72,10 +60,8 @@ def test_a_dry_run_with_a_model_says_what_it_would_cost_and_asks_nobody(
     assert model.requests == []
 
 
-def test_what_comes_out_otherwise_is_named_with_its_place(
-    assay: AssayCommand, store: Store, settings: Settings, model: FakeAnthropic
-) -> None:
-    made = judge_live(store, settings, 1, SUSPICIOUS)
+def test_changed_decision_is_listed_with_its_location(assay: AssayCommand, model: FakeAnthropic) -> None:
+    original = assay.judge_live(1, SUSPICIOUS)
     assay.use_model(model)
     model.reply_with(reject("half_finished", "load.py:2"))
     code, out, err = assay.evaluate("--max-usd", "1")
@@ -84,14 +70,12 @@ def test_what_comes_out_otherwise_is_named_with_its_place(
     assert "    load.py:2\n" in out
     assert "Cost: $0.0" in out
     assert assay.evaluate_json("--max-usd", "1")["earlier"] == 1
-    assert len(children(store, made)) == 1
+    assert len(assay.children(original)) == 1
 
 
-def test_a_run_stops_at_its_limit_and_goes_on_with_a_larger_one(
-    assay: AssayCommand, store: Store, settings: Settings, model: FakeAnthropic
-) -> None:
+def test_run_stops_at_its_limit_and_resumes_with_a_larger_one(assay: AssayCommand, model: FakeAnthropic) -> None:
     for number in (1, 2):
-        judge_live(store, settings, number, SUSPICIOUS)
+        assay.judge_live(number, SUSPICIOUS)
     assay.use_model(model)
     stopped = assay.evaluate_json("--max-usd", "0.0001")
     assert (stopped["code"], stopped["answered"], stopped["left"]) == (Exit.USAGE, 0, 2)
@@ -101,10 +85,8 @@ def test_a_run_stops_at_its_limit_and_goes_on_with_a_larger_one(
     assert (resumed["code"], resumed["answered"], resumed["left"], resumed["stopped"]) == (0, 2, 0, "")
 
 
-def test_the_caps_bind_a_batch_as_they_bind_live_judgings_unless_they_are_overridden(
-    assay: AssayCommand, store: Store, settings: Settings, model: FakeAnthropic
-) -> None:
-    judge_live(store, settings, 1, SUSPICIOUS)
+def test_caps_apply_to_a_batch_unless_overridden(assay: AssayCommand, model: FakeAnthropic) -> None:
+    assay.judge_live(1, SUSPICIOUS)
     assay.use_model(model)
     assay.set_environment(ASSAY_DAY_MAX_USD="0")
     capped = assay.evaluate_json("--max-usd", "1")
@@ -115,75 +97,60 @@ def test_the_caps_bind_a_batch_as_they_bind_live_judgings_unless_they_are_overri
     assert (free["answered"], free["failed"], free["code"]) == (1, 0, 0)
 
 
-def test_what_is_gone_is_counted_and_told_once(assay: AssayCommand, store: Store, history: list[LedgerEntry]) -> None:
-    store.client.call("DEL", keys.dossier(history[0].eval_id).name)
+def test_missing_dossier_is_counted_and_published_once(assay: AssayCommand, history: list[LedgerEntry]) -> None:
+    assay.store.client.call("DEL", keys.dossier(history[0].eval_id).name)
     for _ in range(2):
         code, out, _ = assay.evaluate()
         assert code == 0
         assert "1 can't be: the dossier is not kept any more (ASSAY_RETENTION_DAYS).\n" in out
-    kinds = [entry.kind for entry in store.events.read(INSTALLATION)]
+    kinds = [entry.kind for entry in assay.store.events.read(INSTALLATION)]
     assert kinds.count(b"eval.failed") == 1
     assert kinds.count(b"eval.started") == len(kinds) / 2
 
 
 @pytest.mark.usefixtures("history")
-def test_an_entry_that_names_a_verdict_nobody_made_ends_no_run_and_is_left_in_none(
-    assay: AssayCommand, store: Store
-) -> None:
+def test_event_without_a_recorded_verdict_is_counted_as_unread(assay: AssayCommand, store: Store) -> None:
     body = {"v": 1, "eval_id": "a", "subject_kind": "submission", "subject_id": "x", "repository_id": 7, "number": 1}
     store.events.publish(INSTALLATION, "x", Event(EventKind.COMPLETED, {**body, "decision": "accept"}))
-    said = assay.evaluate_json()
-    assert (said["answered"], said["left"], said["unread"], said["code"]) == (4, 0, 1, Exit.ACCEPT)
+    summary = assay.evaluate_json()
+    assert (summary["answered"], summary["left"], summary["unread"], summary["code"]) == (4, 0, 1, Exit.ACCEPT)
 
 
 @pytest.mark.usefixtures("history")
 @pytest.mark.parametrize(("name", "subjects"), [("acme/other", 0), ("Acme/Widgets", 4)])
-def test_only_the_repository_that_is_named_is_judged(assay: AssayCommand, name: str, subjects: int) -> None:
+def test_repository_option_selects_subjects(assay: AssayCommand, name: str, subjects: int) -> None:
     assert assay.evaluate_json("--repository", name)["subjects"] == subjects
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("history")
-def test_several_processes_do_the_same(assay: AssayCommand) -> None:
+def test_several_processes_rejudge_a_window(assay: AssayCommand) -> None:
     code, out, _ = assay.run("evaluate", "--jobs", "2", "--json")
     assert (code, json.loads(out)["answered"]) == (0, 4)
 
 
-@pytest.mark.usefixtures("history")
-def test_an_edited_rubric_is_refused_until_its_version_is_raised(assay: AssayCommand, tmp_path: Path) -> None:
-    assert assay.evaluate_json("--rubric", rubric(tmp_path))["code"] == 0
-    load_rubric.cache_clear()
-    edited = rubric(tmp_path, parameter_unused="0.123")
-    code, out, err = assay.evaluate("--rubric", edited)
-    assert (code, out) == (Exit.USAGE, "")
-    assert f'{edited} was changed but still says version "1": raise it.' in err
-    raised = rubric(tmp_path, version="2", parameter_unused="0.123")
-    assert assay.evaluate_json("--rubric", raised)["answered"] == 4
-
-
 @pytest.mark.parametrize("command", [("evaluate", "--jobs", "1", "--rubric"), ("rubric", "check"), ("replay",)])
-def test_a_file_never_says_what_the_version_that_ships_with_assay_stands_for(
-    assay: AssayCommand, store: Store, settings: Settings, tmp_path: Path, command: tuple[str, ...]
-) -> None:
-    made, version = judge_live(store, settings, 1), load_rubric().version
-    store.client.call("DEL", keys.RUBRICS.name)
+def test_file_cannot_redefine_shipped_version(assay: AssayCommand, tmp_path: Path, command: tuple[str, ...]) -> None:
+    original, version = assay.judge_live(1), load_rubric().version
+    assay.store.client.call("DEL", keys.RUBRICS.name)
     poison = rubric(tmp_path, "default", version, parameter_unused="0.123")
-    code, out, err = assay.run(*command, *([made.eval_id, "--rubric"] if command == ("replay",) else ()), poison)
+    code, out, err = assay.run(*command, *([original.eval_id, "--rubric"] if command == ("replay",) else ()), poison)
     assert code == Exit.USAGE
     assert f'{poison} was changed but still says version "{version}"' in out + err
-    assert store.rubrics.check(load_rubric()) is None
+    assert assay.store.rubrics.check(load_rubric()) is None
 
 
-def book(*arguments: str, law: str = "l") -> str:
-    return run_budget_name(build_parser("evaluate").parse_args(["evaluate", *arguments]), law)
+def budget_of(*arguments: str, judge_digest: str = "l") -> str:
+    return run_budget_name(build_parser("evaluate").parse_args(["evaluate", *arguments]), judge_digest)
 
 
-def test_a_run_is_named_by_what_it_judges_and_its_window() -> None:
-    assert book("--since", "7d") == book("--since", "1w") == book("--since", "7d", "--max-usd", "5")
+def test_run_budget_name_depends_on_selection_window_and_judge() -> None:
+    assert budget_of("--since", "7d") == budget_of("--since", "1w") == budget_of("--since", "7d", "--max-usd", "5")
     fixed = ("--since", "2026-11-01", "--until", "2026-11-02")
-    assert book(*fixed) == book("--since", "2026-11-01T00:00Z", "--until", "2026-11-02")
+    assert budget_of(*fixed) == budget_of("--since", "2026-11-01T00:00Z", "--until", "2026-11-02")
     others = [("--since", "1d"), ("--since", "2d"), fixed, ("--since", "1d", "--repository", "a/b")]
-    assert len({*(book(*options) for options in others), book("--since", "1d", law="m")}) == len(others) + 1
+    names = {*(budget_of(*options) for options in others), budget_of("--since", "1d", judge_digest="m")}
+    assert len(names) == len(others) + 1
 
 
 class Tomorrow(SystemClock):
@@ -191,25 +158,23 @@ class Tomorrow(SystemClock):
         return super().now() + timedelta(days=1)
 
 
-def test_a_run_that_is_taken_up_after_midnight_goes_on_with_its_money_until_all_is_judged(
-    assay: AssayCommand, store: Store, settings: Settings, model: FakeAnthropic
-) -> None:
+def test_run_resumed_after_midnight_keeps_its_budget_until_done(assay: AssayCommand, model: FakeAnthropic) -> None:
     for number in (1, 2):
-        judge_live(store, settings, number, SUSPICIOUS)
+        assay.judge_live(number, SUSPICIOUS)
     assay.use_model(model)
     model.reply_with(cannot_tell(), input_tokens=8, output_tokens=3 * 10**6).reply_by(lambda _: cannot_tell())
-    run_of = ("--since", "7d", "--override-caps", "--max-usd")
-    stopped = assay.evaluate_json(*run_of, "1")
+    options = ("--since", "7d", "--override-caps", "--max-usd")
+    stopped = assay.evaluate_json(*options, "1")
     assert (stopped["answered"], stopped["left"]) == (1, 1)
     assay.monkeypatch.setattr("app.cli.evaluate.SystemClock", Tomorrow)
-    again = assay.evaluate_json(*run_of, "1")
-    assert (again["answered"], again["left"], len(model.requests)) == (1, 1, 1), "its money is spent"
-    assert assay.evaluate_json(*run_of, "100")["answered"] == 2
-    assert store.client.call("KEYS", "assay:book:*") == [], "it is over: the same words are another run from here on"
+    again = assay.evaluate_json(*options, "1")
+    assert (again["answered"], again["left"], len(model.requests)) == (1, 1, 1), "its budget is spent"
+    assert assay.evaluate_json(*options, "100")["answered"] == 2
+    assert assay.store.client.call("KEYS", "assay:book:*") == [], "the budget of a finished run is deleted"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "problem"),
     [
         (["--since", "soon"], '"soon" is no time'),
         (["--since", "1h", "--until", "2h"], "before it begins"),
@@ -228,14 +193,12 @@ def test_a_run_that_is_taken_up_after_midnight_goes_on_with_its_money_until_all_
         (["--subject", "ci_check", "--rubric", "/nowhere.yml"], "/nowhere.yml can't be read"),
     ],
 )
-def test_what_is_wrong_with_a_call_is_said_before_anything_is_judged(
-    assay: AssayCommand, store: Store, settings: Settings, arguments: list[str], said: str
-) -> None:
-    made = judge_live(store, settings, 1)
+def test_invalid_arguments_are_refused_before_judging(assay: AssayCommand, arguments: list[str], problem: str) -> None:
+    original = assay.judge_live(1)
     code, out, err = assay.evaluate(*arguments)
     assert (code, out) == (Exit.USAGE, "")
-    assert said in err
-    assert store.ledger.entries(order(made).pull) == (made,)
+    assert problem in err
+    assert assay.store.ledger.entries(order(original).pull) == (original,)
 
 
 def test_nothing_is_judged_while_judging_is_paused(assay: AssayCommand) -> None:
@@ -243,6 +206,6 @@ def test_nothing_is_judged_while_judging_is_paused(assay: AssayCommand) -> None:
     assert "ASSAY_PAUSED is 1" in assay.evaluate()[2]
 
 
-def test_an_empty_window_is_no_error(assay: AssayCommand) -> None:
+def test_empty_window_is_not_an_error(assay: AssayCommand) -> None:
     assert assay.evaluate_json()["subjects"] == 0
     assert assay.evaluate("--dry-run")[0] == 0

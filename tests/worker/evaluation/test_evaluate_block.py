@@ -1,3 +1,5 @@
+"""The score of a benchmark's response by its evaluate block."""
+
 from typing import Any
 
 import pytest
@@ -5,7 +7,11 @@ from pydantic import ValidationError
 
 from worker.evaluation.evaluate_block import CreditMap, EvaluateBlock, PartialCredit, count_passed, evaluate_response
 
+BACKOFF = {"expect_substring_in_final_response": "backoff"}
 ENGINE = {"grounding_tokens": ("Engine",), "forbidden_grounding": ("Chain",)}
+UNGROUNDED = {
+    "workload_grounding_score": 0.0, "grounding_tokens_missing": "Engine", "forbidden_grounding_present": "Chain",
+}  # fmt: skip
 LINEAR, STEPPED = PartialCredit(map=CreditMap.LINEAR), PartialCredit(map=CreditMap.STEPPED)
 
 
@@ -13,26 +19,10 @@ LINEAR, STEPPED = PartialCredit(map=CreditMap.LINEAR), PartialCredit(map=CreditM
     ("base", "asked", "response", "score", "signals"),
     [
         (0.8, {}, "Retries uploads.", 0.8, {"evaluate_base_score": 0.8, "evaluate_score": 0.8}),
-        (
-            0.5,
-            {"expect_substring_in_final_response": "backoff"},
-            "Added backoff.",
-            0.75,
-            {"expected_substring_found": True},
-        ),
-        (0.5, {"expect_substring_in_final_response": "backoff"}, "Done.", 0.25, {"expected_substring_found": False}),
+        (0.5, BACKOFF, "Added backoff.", 0.75, {"expected_substring_found": True}),
+        (0.5, BACKOFF, "Done.", 0.25, {"expected_substring_found": False}),
         (1.0, ENGINE, "The Engine takes policy=.", 1.0, {"workload_grounding_score": 1.0}),
-        (
-            1.0,
-            ENGINE,
-            "The Chain does it.",
-            0.5,
-            {
-                "workload_grounding_score": 0.0,
-                "grounding_tokens_missing": "Engine",
-                "forbidden_grounding_present": "Chain",
-            },
-        ),
+        (1.0, ENGINE, "The Chain does it.", 0.5, UNGROUNDED),
         (1.0, {"forbidden_grounding": ("Chain", "Selector")}, "The Chain does it.", 0.75, {}),
         (1.0, {"partial_credit": LINEAR}, "12/16 cases pass", 0.875, {"partial_credit_ratio": 0.75}),
         (1.0, {"partial_credit": STEPPED}, "12/16 cases pass", 0.75, {}),
@@ -46,10 +36,10 @@ LINEAR, STEPPED = PartialCredit(map=CreditMap.LINEAR), PartialCredit(map=CreditM
         (0.5, {}, None, 0.5, {}),
     ],
 )
-def test_a_score_is_composed_of_the_base_and_what_the_row_asks_for(
+def test_score_is_composed_of_the_base_and_the_evaluate_block(
     base: float, asked: dict[str, Any], response: str | None, score: float, signals: dict[str, Any]
 ) -> None:
-    """A refusal that is quoted later costs nothing, and a response that is not recorded is not punished."""
+    """A refusal that is quoted later or a response that is not recorded lowers no score."""
     for block, summary in (
         (EvaluateBlock(**asked), response),
         (EvaluateBlock(**asked, final_response=response), "the summary is not read: Engine" if response else None),
@@ -84,7 +74,7 @@ def test_a_score_is_composed_of_the_base_and_what_the_row_asks_for(
         ("not all of the 12 tests pass", None),
     ],
 )
-def test_the_last_count_of_tests_in_a_text_is_read(text: str, counts: tuple[int, int] | None) -> None:
+def test_count_passed_reads_the_last_test_count(text: str, counts: tuple[int, int] | None) -> None:
     assert count_passed(text) == counts
 
 
@@ -106,16 +96,16 @@ def test_the_last_count_of_tests_in_a_text_is_read(text: str, counts: tuple[int,
         ("I can now upload.", False),
     ],
 )
-def test_a_refusal_is_known_in_its_usual_words(response: str, *, is_refusal: bool) -> None:
+def test_refusal_is_recognised_in_its_usual_phrases(response: str, *, is_refusal: bool) -> None:
     score = evaluate_response(1.0, EvaluateBlock(final_response=response), None).score
     assert score == (0.5 if is_refusal else 1.0)
 
 
-def test_an_unknown_field_is_refused_by_its_path() -> None:
+def test_unknown_field_is_refused_with_its_path() -> None:
     with pytest.raises(ValidationError, match=r"partial_credit\.ratio"):
         EvaluateBlock.model_validate({"partial_credit": {"ratio": 1}})
 
 
-def test_a_block_as_metis_writes_it_is_read() -> None:
-    said = {"rubric": "heuristic", "llm_judge_model": "anthropic:a", "weight_per_turn": 1.0, "grounding_tokens": ["x"]}
-    assert EvaluateBlock.model_validate(said).grounding_tokens == ("x",)
+def test_metis_evaluate_block_is_accepted() -> None:
+    block = {"rubric": "heuristic", "llm_judge_model": "anthropic:a", "weight_per_turn": 1.0, "grounding_tokens": ["x"]}
+    assert EvaluateBlock.model_validate(block).grounding_tokens == ("x",)

@@ -1,4 +1,4 @@
-"""What stands, and what was judged anew, read off the streams."""
+"""Current verdicts and their re-evaluations, read from the streams."""
 
 import json
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ from worker.evaluation.recorded_verdicts import RecordedVerdict, RejudgeSelectio
 from worker.evaluation.rejudge import OrderResult
 from worker.settings import Settings
 
-LAW = "aaaabbbbccccdddd"
+JUDGE_DIGEST = "aaaabbbbccccdddd"
 
 
 def head(name: str) -> str:
-    """A subject's id: another commit of the same pull request."""
+    """The subject id of a commit."""
     return f"7/1/{name * 40}"
 
 
@@ -38,7 +38,7 @@ def body(eval_id: str, **changes: Any) -> dict[str, Any]:
 
 
 def child(eval_id: str, parent: str, **changes: Any) -> dict[str, Any]:
-    return body(eval_id, **{"parent_eval_id": parent, "signals": {"law": LAW}, **changes})
+    return body(eval_id, **{"parent_eval_id": parent, "signals": {"law": JUDGE_DIGEST}, **changes})
 
 
 class Survey(VerdictSurvey):
@@ -46,7 +46,7 @@ class Survey(VerdictSurvey):
         wanted: dict[str, Any] = {
             "kind": SubjectKind.SUBMISSION,
             "window": Window(0, 1000),
-            "judge_digest": LAW,
+            "judge_digest": JUDGE_DIGEST,
             **changes,
         }
         super().__init__(RejudgeSelection(**wanted))
@@ -68,11 +68,11 @@ class Survey(VerdictSurvey):
         return [verdict.eval_id for verdict in self.unanswered_verdicts]
 
 
-def test_of_a_subject_the_greatest_eval_id_stands_in_whatever_order_they_come() -> None:
+def test_current_verdict_is_the_one_with_the_greatest_eval_id() -> None:
     assert Survey(body("b"), body("c"), body("a"), body("0", subject_id=head("c"))).ids == ["0", "c"]
 
 
-def test_a_judging_anew_never_stands_and_answers_its_parent() -> None:
+def test_rejudging_answers_its_parent_and_is_not_current() -> None:
     survey = Survey(body("a"))
     answer = survey.see(child("b", "a", decision="reject", category="weak_test"))
     assert answer is not None
@@ -81,7 +81,7 @@ def test_a_judging_anew_never_stands_and_answers_its_parent() -> None:
 
 
 @pytest.mark.parametrize("signals", [{"law": "other"}, None])
-def test_another_laws_answer_is_none(signals: dict[str, str] | None) -> None:
+def test_answer_of_another_judge_digest_does_not_count(signals: dict[str, str] | None) -> None:
     survey = Survey(body("a"))
     assert survey.see(child("b", "a", signals=signals)) is None
     assert survey.open_ids == ["a"]
@@ -97,17 +97,15 @@ def test_another_laws_answer_is_none(signals: dict[str, str] | None) -> None:
         {"decision": None, "failure_mode": "rubric_invalid"},
     ],
 )
-def test_who_was_kept_from_judging_is_asked_again_and_the_last_answer_counts(changes: dict[str, Any]) -> None:
+def test_unfinished_answer_leaves_the_verdict_unanswered(changes: dict[str, Any]) -> None:
     survey = Survey(body("a"), child("b", "a", **changes))
     assert survey.open_ids == ["a"]
     survey.see(child("c", "a", decision="reject", category="weak_test"))
     assert survey.see(child("d", "a", **changes)) is None
-    assert (survey.open_ids, survey.answers[survey.current_verdicts[0].eval_id].eval_id) == ([], "c"), (
-        "it was judged once"
-    )
+    assert (survey.open_ids, survey.answers[survey.current_verdicts[0].eval_id].eval_id) == ([], "c"), "it is final"
 
 
-def test_a_subject_that_is_gone_is_not_asked_for_again() -> None:
+def test_missing_subject_is_not_asked_again() -> None:
     survey = Survey(body("a"))
     answer = survey.see(child("b", "a", failure_mode="subject_not_found", decision=None))
     assert answer is not None
@@ -115,14 +113,11 @@ def test_a_subject_that_is_gone_is_not_asked_for_again() -> None:
 
 
 @pytest.mark.parametrize("kind", ["merge_group", "ci_check", "pull_request"])
-def test_a_verdict_that_is_made_beside_a_submission_stands_and_is_answered_by_the_mark_of_a_law(kind: str) -> None:
+def test_verdict_with_a_submission_as_parent_is_current_until_it_is_answered(kind: str) -> None:
     live = {"subject_kind": kind, "parent_eval_id": "a"}
-    survey = Survey(
-        body("b", **live, trigger="bus"),
-        body("c", **live, trigger="feedback_arrived", score=0.75),
-        kind=SubjectKind(kind),
-    )
-    assert survey.open_ids == ["c"], "the submission's id is its parent, and it answers nothing"
+    earlier, later = body("b", **live, trigger="bus"), body("c", **live, trigger="feedback_arrived", score=0.75)
+    survey = Survey(earlier, later, kind=SubjectKind(kind))
+    assert survey.open_ids == ["c"], "a live verdict answers nothing"
     assert survey.see(child("e", "c", subject_kind=kind, trigger="batch", score=0.5)) is not None
     assert (survey.ids, survey.open_ids) == (["c"], [])
     assert [(before.score, now.score) for before, now in survey.answered_pairs] == [(0.75, 0.5)]
@@ -140,9 +135,7 @@ def test_a_verdict_that_is_made_beside_a_submission_stands_and_is_answered_by_th
     ],
     ids=str,
 )
-def test_what_was_made_beside_a_verdict_anew_or_as_a_part_of_it_or_not_at_all_does_not_stand(
-    changes: dict[str, Any],
-) -> None:
+def test_rejudging_opinion_or_carried_over_verdict_is_not_current(changes: dict[str, Any]) -> None:
     recorded = body("b", **{"subject_kind": "merge_group", "parent_eval_id": "a", "trigger": "bus", **changes})
     survey = Survey(kind=SubjectKind(recorded["subject_kind"]))
     assert survey.see(recorded) is None
@@ -150,7 +143,7 @@ def test_what_was_made_beside_a_verdict_anew_or_as_a_part_of_it_or_not_at_all_do
 
 
 @pytest.mark.parametrize(
-    ("recorded", "kind", "stands"),
+    ("recorded", "kind", "is_current"),
     [
         (body("a", carried_from="0"), "eval.completed", True),
         (
@@ -163,13 +156,13 @@ def test_what_was_made_beside_a_verdict_anew_or_as_a_part_of_it_or_not_at_all_do
     ],
     ids=["carried over", "failure with an opinion", "failure without a verdict", "start"],
 )
-def test_a_submission_stands_if_there_is_a_verdict_on_it(recorded: dict[str, Any], kind: str, *, stands: bool) -> None:
+def test_submission_with_a_verdict_is_current(recorded: dict[str, Any], kind: str, *, is_current: bool) -> None:
     survey = Survey()
     survey.see(recorded, kind=kind)
-    assert (survey.ids, survey.unread_count) == (["a"] if stands else [], 0)
+    assert (survey.ids, survey.unread_count) == (["a"] if is_current else [], 0)
 
 
-def test_only_the_window_the_kind_and_the_repositories_that_are_wanted_stand() -> None:
+def test_selection_filters_by_window_kind_and_repository() -> None:
     survey = Survey(window=Window(10, 20), repositories=frozenset({(100, 7)}))
     survey.see(body("a", subject_id=head("1")), at_ms=9)
     survey.see(body("b", subject_id=head("2")), at_ms=10)
@@ -224,19 +217,19 @@ def test_only_the_window_the_kind_and_the_repositories_that_are_wanted_stand() -
         ),
     ],
 )
-def test_what_cant_be_read_is_counted_and_left_out(raw: bytes) -> None:
+def test_unreadable_entry_is_skipped_and_counted(raw: bytes) -> None:
     survey = Survey()
     assert survey.see(raw) is None
     assert (survey.unread_count, survey.current_verdicts) == (1, ())
 
 
-def test_an_entry_without_a_kind_is_counted_and_left_out() -> None:
+def test_entry_without_a_kind_is_skipped_and_counted() -> None:
     survey = Survey()
     assert survey.add_entry(INSTALLATION, 5, b"", b"") is None
     assert (survey.unread_count, survey.current_verdicts) == (1, ())
 
 
-def test_a_verdict_tells_its_pull_request_and_its_cost() -> None:
+def test_recorded_verdict_has_its_pull_request_and_cost() -> None:
     survey = Survey(body("a", judge_cost_usd="0.0042"), body("b", judge_cost_usd=None, subject_id=head("2")))
     first, second = survey.current_verdicts
     assert (first.pull.installation_id, first.pull.repository_id, first.pull.number) == (100, 7, 1)
@@ -244,7 +237,7 @@ def test_a_verdict_tells_its_pull_request_and_its_cost() -> None:
 
 
 @pytest.mark.parametrize("repositories", [None, frozenset({(100, 7)})])
-def test_each_entry_of_a_stream_is_read_once_from_the_windows_begin(
+def test_surveyor_reads_each_entry_once_from_the_window_start(
     store: Store, settings: Settings, repositories: frozenset[tuple[int, int]] | None
 ) -> None:
     by = terms(settings)
@@ -255,8 +248,7 @@ def test_each_entry_of_a_stream_is_read_once_from_the_windows_begin(
     second, again = judge_live(store, settings, 2), judge_live(store, settings, 1, head="c")
     assert [answer.parent_eval_id for answer in reader.read_new()] == [first.eval_id]
     assert list(reader.read_new()) == []
-    assert [verdict.eval_id for verdict in reader.survey.current_verdicts] == [
-        entry.eval_id for entry in (first, second, again)
-    ]
+    current = [verdict.eval_id for verdict in reader.survey.current_verdicts]
+    assert current == [first.eval_id, second.eval_id, again.eval_id]
     later = read_survey(store, by.law, repositories=repositories, window=Window(2**51, 2**52))
     assert list(later.read_entries()) == list(later.survey.current_verdicts) == []

@@ -1,9 +1,8 @@
-"""A rubric that was edited and kept its version judges nothing live, and what judging on a laptop looks after."""
+"""An edited rubric that keeps its version judges nothing live or locally."""
 
 import os
 import subprocess
 import sys
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,54 +13,34 @@ from tests.worker.adapters.redis.store_samples import KEY, expire_lease, judge_r
 from tests.worker.adapters.redis.test_event_stream import evaluation_started, event_kinds, expire_evaluation_deadlines
 from tests.worker.adapters.redis.test_lease_writes import start_judging_new
 from tests.worker.evaluation.bench.samples import STUB
-from tests.worker.evaluation.live_judging import AssayCommand, dossier, rubric
+from tests.worker.evaluation.live_judging import AssayCommand, dossier, events, local_dependencies, rubric
 from tests.world.redis import RedisServer
-from worker.adapters.redis.judging.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.verdict.rubric import VersionedRubric
 from worker.errors import RubricRefused
-from worker.judge.context import JudgeContext
-from worker.judge.rubric import load_ci_check_rubric, load_prompt, load_pull_request_rubric, load_rubric
-from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, NullStatusReporter, judge_pull_request
-from worker.scheduling.record import VerdictRecorder
+from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric, load_rubric
+from worker.scheduling.pipeline import judge_pull_request
 from worker.settings import Settings
 from worker.wiring.cli import RecordedSource, judge_locally
 
 EDITED = load_rubric().model_copy(update={"escalation_threshold": 0.123})
-CHECKS = load_ci_check_rubric().model_copy(update={"passed": 0.9})
-WHOLES = load_pull_request_rubric().model_copy(update={"last": 0.6})
+CHECK_WEIGHTS = load_ci_check_rubric().model_copy(update={"passed": 0.9})
+PULL_REQUEST_WEIGHTS = load_pull_request_rubric().model_copy(update={"last": 0.6})
 
 
-def test_a_judging_by_it_ends_as_rubric_invalid_and_leaves_no_verdict(store: Store) -> None:
+def test_edited_rubric_ends_a_judging_as_rubric_invalid(store: Store) -> None:
     store.rubrics.admit(EDITED)
-    store.pulls.request_judging(judge_request())
-    job = store.pulls.next_due("call", DispatchLimits(1, 10))
-    assert job is not None
-    taken = store.pulls.take_lease(judge_request().pull, job.fence)
-    assert taken is not None
-    source, bench = RecordedSource(dossier(1, STUB)), JudgeContext(load_rubric(), load_prompt(), 0.0)
-    deps = JudgingDependencies(
-        source=source,
-        status=NullStatusReporter(source),
-        ledger=store.ledger,
-        recorder=VerdictRecorder(store.ledger, store.archive, store.events, taken.lease),
-        context=bench,
-        clock=SystemClock(),
-        ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), None),
-        rubric_problem=store.rubrics.refusal(bench.rubric),
-    )
+    lease, problem = start_judging_new(store).lease, store.rubrics.refusal(load_rubric())
     with pytest.raises(RubricRefused, match="raise it"):
-        judge_pull_request(judge_request(), deps)
+        judge_pull_request(judge_request(), local_dependencies(store, lease, dossier(1, STUB), rubric_problem=problem))
     assert store.ledger.entries(judge_request().pull) == ()
-    began, ended = (one.raw.decode() for one in store.events.read(judge_request().pull.installation_id))
-    assert '"judge_kind_planned"' in began
-    assert '"failure_mode":"rubric_invalid"' in ended
+    (_, started), (_, ended) = events(store)
+    assert "judge_kind_planned" in started
+    assert ended["failure_mode"] == "rubric_invalid"
 
 
-def test_a_judging_on_a_laptop_remembers_its_rubric_and_judges_by_no_edited_one(
-    store: Store, settings: Settings, tmp_path: Path
-) -> None:
+def test_local_judging_records_rubric_and_refuses_edited_one(store: Store, settings: Settings, tmp_path: Path) -> None:
     source = RecordedSource(dossier(1, STUB))
     request = source.request(SystemClock().now())
     assert judge_locally(settings, store, source, request).verdict.decision == "reject"
@@ -75,8 +54,8 @@ def test_a_judging_on_a_laptop_remembers_its_rubric_and_judges_by_no_edited_one(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("edited", [EDITED, CHECKS, WHOLES], ids=lambda one: one.id)
-def test_no_worker_starts_with_it(store: Store, redis_server: RedisServer, edited: VersionedRubric) -> None:
+@pytest.mark.parametrize("edited", [EDITED, CHECK_WEIGHTS, PULL_REQUEST_WEIGHTS], ids=lambda rubric: rubric.id)
+def test_worker_refuses_an_edited_rubric(store: Store, redis_server: RedisServer, edited: VersionedRubric) -> None:
     store.rubrics.admit(edited)
     done = subprocess.run(
         [sys.executable, "-m", "worker"],
@@ -89,34 +68,32 @@ def test_no_worker_starts_with_it(store: Store, redis_server: RedisServer, edite
     assert f'The rubric "{edited.id}" was changed but still says version' in done.stderr
 
 
-def diagnosis() -> str:
+def run_doctor() -> str:
     return " ".join(doctor(build_parser("doctor").parse_args(["doctor"])).text.split())
 
 
 @pytest.mark.usefixtures("assay")
-@pytest.mark.parametrize("edited", [EDITED, CHECKS, WHOLES], ids=lambda rubric: rubric.id)
-def test_the_doctor_says_it_and_remembers_nothing(store: Store, edited: VersionedRubric) -> None:
-    assert "raise it" not in diagnosis()
+@pytest.mark.parametrize("edited", [EDITED, CHECK_WEIGHTS, PULL_REQUEST_WEIGHTS], ids=lambda rubric: rubric.id)
+def test_doctor_reports_an_edited_rubric_and_records_nothing(store: Store, edited: VersionedRubric) -> None:
+    assert "raise it" not in run_doctor()
     store.rubrics.admit(edited)
-    assert "wrong Rubric" in diagnosis()
-    assert "raise it" in diagnosis()
+    assert "wrong Rubric" in run_doctor()
+    assert "raise it" in run_doctor()
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "line"),
     [
         ("/nowhere.yml", "wrong Canary /nowhere.yml can't be read"),
         ("rubrics/default.yml", "judges beside the active rubric, at $0, by code alone"),
     ],
 )
-def test_the_doctor_looks_at_the_canary(assay: AssayCommand, file: str, said: str) -> None:
+def test_doctor_checks_the_canary_rubric(assay: AssayCommand, file: str, line: str) -> None:
     assay.set_environment(ASSAY_CANARY_RUBRIC=file)
-    assert said in diagnosis()
+    assert line in run_doctor()
 
 
-def test_the_next_judging_on_a_laptop_ends_the_evaluations_whose_judges_are_dead(
-    store: Store, settings: Settings
-) -> None:
+def test_local_judging_ends_abandoned_evaluations(store: Store, settings: Settings) -> None:
     store.events.record_started(pull_ref(), start_judging_new(store).lease.fence, evaluation_started("e"))
     expire_lease(store, pull_ref())
     expire_evaluation_deadlines(store)

@@ -1,4 +1,4 @@
-"""Re-evaluation of a recorded verdict: beside it, once, on the stream from its beginning to its end; runs; the shadow."""
+"""Re-evaluation of recorded verdicts: the entry and its events, runs, and the shadow judge."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -12,20 +12,9 @@ import pytest
 from pydantic import SecretStr
 
 from tests.worker.adapters.redis.store_samples import judge_request
+from tests.worker.evaluation import live_judging as live
 from tests.worker.evaluation.bench.samples import DONE
-from tests.worker.evaluation.live_judging import (
-    INSTALLATION,
-    SUSPICIOUS,
-    children,
-    events,
-    judge_live,
-    order,
-    read_survey,
-    rejudge,
-    rubric,
-    settings_with_model,
-    terms,
-)
+from tests.worker.evaluation.live_judging import INSTALLATION, SUSPICIOUS
 from tests.worker.judge.test_outcome_scores import entry
 from tests.worker.publishing.texts.samples import accepted
 from tests.world.fake_anthropic import FakeAnthropic, ModelRequest
@@ -61,147 +50,153 @@ from worker.settings import Settings, ShadowSettings
 from worker.wiring.rejudge import RejudgerOpener, open_terms, prompt_meter, rejudger
 
 
-def test_a_judging_anew_is_a_new_entry_beside_its_verdict_and_ends_once(
-    settings: Settings, store: Store, tmp_path: Path
-) -> None:
-    made = judge_live(store, settings, 1)
-    by = terms(settings)
-    assert rejudge(settings, store, by, made) is OrderResult.JUDGED
-    (child,) = children(store, made)
+@pytest.fixture
+def original(settings: Settings, store: Store) -> LedgerEntry:
+    """A live verdict of code."""
+    return live.judge_live(store, settings, 1)
+
+
+@pytest.fixture
+def suspicious(settings: Settings, store: Store) -> LedgerEntry:
+    """A live verdict about which a model would be asked."""
+    return live.judge_live(store, settings, 1, SUSPICIOUS)
+
+
+@pytest.fixture
+def hybrid(settings: Settings, model: FakeAnthropic) -> Settings:
+    return live.settings_with_model(settings, model)
+
+
+def test_rejudging_appends_one_entry(settings: Settings, store: Store, original: LedgerEntry, tmp_path: Path) -> None:
+    by = live.terms(settings)
+    assert live.rejudge(settings, store, by, original) is OrderResult.JUDGED
+    (child,) = live.children(store, original)
     assert (child.verdict.decision, child.verdict.signals["law"]) == ("reject", by.law)
-    assert store.ledger.entries(order(made).pull)[0] == made, "what stands is as it was"
-    begun, ended = events(store)[2:]
+    assert store.ledger.entries(live.order(original).pull)[0] == original, "the original is unchanged"
+    begun, ended = live.events(store)[2:]
     assert [(kind, body["eval_id"], body["trigger"]) for kind, body in (begun, ended)] == [
         ("eval.started", child.eval_id, "batch"),
         ("eval.completed", child.eval_id, "batch"),
     ]
-    assert ended[1]["parent_eval_id"] == made.eval_id
+    assert ended[1]["parent_eval_id"] == original.eval_id
     assert store.archive.find(child.eval_id) is not None
-    assert rejudge(settings, store, by, made) is OrderResult.THERE
-    assert rejudge(settings, store, terms(settings, rubric=rubric(tmp_path)), made) is OrderResult.JUDGED
-    assert len(children(store, made)) == 2
+    assert live.rejudge(settings, store, by, original) is OrderResult.THERE
+    by = live.terms(settings, rubric=live.rubric(tmp_path))
+    assert live.rejudge(settings, store, by, original) is OrderResult.JUDGED
+    assert len(live.children(store, original)) == 2
 
 
-def test_a_dossier_that_is_gone_is_told_as_not_found_and_not_asked_for_again(settings: Settings, store: Store) -> None:
+def test_missing_dossier_is_subject_not_found_once(settings: Settings, store: Store, original: LedgerEntry) -> None:
     """metis, test 8."""
-    made = judge_live(store, settings, 1)
-    store.client.call("DEL", keys.dossier(made.eval_id).name)
-    by = terms(settings)
-    assert read_survey(store, by.law).survey.unanswered_verdicts
-    assert rejudge(settings, store, by, made) is OrderResult.GONE
-    (_, begun), (kind, ended) = events(store)[2:]
-    assert (kind, ended["failure_mode"], ended["parent_eval_id"]) == ("eval.failed", "subject_not_found", made.eval_id)
-    assert begun["eval_id"] == ended["eval_id"] != made.eval_id
-    assert read_survey(store, by.law).survey.unanswered_verdicts == ()
-    assert children(store, made) == []
+    store.client.call("DEL", keys.dossier(original.eval_id).name)
+    by = live.terms(settings)
+    assert not live.is_answered(store, by)
+    assert live.rejudge(settings, store, by, original) is OrderResult.GONE
+    (_, begun), (kind, ended) = live.events(store)[2:]
+    assert (kind, ended["failure_mode"]) == ("eval.failed", "subject_not_found")
+    assert ended["parent_eval_id"] == original.eval_id
+    assert begun["eval_id"] == ended["eval_id"] != original.eval_id
+    assert live.is_answered(store, by)
+    assert live.children(store, original) == []
     assert store.client.call("HLEN", keys.OPEN_EVALUATIONS.name) == 0
 
 
-def test_an_entry_that_is_gone_is_told_by_its_numbers(settings: Settings, store: Store) -> None:
-    made = judge_live(store, settings, 1)
-    (_, before) = events(store)[1]
-    judge_live(store, settings, 1, head="c")
-    store.client.call("HDEL", keys.ledger(order(made).pull).name, made.eval_id)
-    assert rejudge(settings, store, terms(settings), made) is OrderResult.GONE
-    kind, ended = events(store)[-1]
+def test_missing_entry_is_published_with_subject_id(settings: Settings, store: Store, original: LedgerEntry) -> None:
+    (_, before) = live.events(store)[1]
+    live.judge_live(store, settings, 1, head="c")
+    store.client.call("HDEL", keys.ledger(live.order(original).pull).name, original.eval_id)
+    assert live.rejudge(settings, store, live.terms(settings), original) is OrderResult.GONE
+    kind, ended = live.events(store)[-1]
     assert (kind, ended["failure_mode"]) == ("eval.failed", "subject_not_found")
     assert ended["subject_id"] == before["subject_id"]
 
 
-def test_an_order_that_names_no_head_is_told_of_in_the_log_alone(
-    settings: Settings, store: Store, caplog: pytest.LogCaptureFixture
+def test_order_without_a_head_is_only_logged(
+    settings: Settings, store: Store, original: LedgerEntry, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broken = order(judge_live(store, settings, 1)).model_copy(update={"eval_id": EvalId("a"), "subject_id": "x"})
-    before = events(store)
-    assert rejudger(settings, store, terms(settings)).execute(broken) is OrderResult.GONE
+    broken = live.order(original).model_copy(update={"eval_id": EvalId("a"), "subject_id": "x"})
+    before = live.events(store)
+    assert rejudger(settings, store, live.terms(settings)).execute(broken) is OrderResult.GONE
     assert "order without a head" in caplog.text
-    assert events(store) == before
+    assert live.events(store) == before
 
 
-def test_of_a_repository_that_was_forgotten_meanwhile_nothing_is_told(settings: Settings, store: Store) -> None:
-    gone, by = order(judge_live(store, settings, 1)), terms(settings)
+def test_forgotten_repository_gets_no_event(settings: Settings, store: Store, original: LedgerEntry) -> None:
+    gone, by = live.order(original), live.terms(settings)
     store.client.call("DEL", keys.ledger(gone.pull).name, keys.events(INSTALLATION).name)
     assert rejudger(settings, store, by).execute(gone) is OrderResult.GONE
     rejudger(settings, store, by).record_failure(gone, FailureMode.JUDGE_CALL_FAILED)
-    assert events(store) == []
+    assert live.events(store) == []
 
 
-def test_of_what_is_forgotten_while_it_is_judged_no_model_is_asked_any_more(
-    settings: Settings, store: Store, model: FakeAnthropic
+def test_model_is_not_asked_again_about_a_forgotten_pull_request(
+    store: Store, model: FakeAnthropic, suspicious: LedgerEntry, hybrid: Settings
 ) -> None:
-    made = judge_live(store, settings, 1, SUSPICIOUS)
-    pull = order(made).pull
+    pull = live.order(suspicious).pull
 
-    def forgotten(_: ModelRequest) -> str:
+    def forget_then_reply(_: ModelRequest) -> str:
         store.client.call("DEL", keys.ledger(pull).name, keys.pull(pull).name, keys.pull_request_cost(pull).name)
-        return "no JSON: it would be asked for once more"
+        return "no JSON"
 
-    model.reply_by(forgotten)
-    settings = settings_with_model(settings, model)
-    assert rejudge(settings, store, terms(settings), made) is OrderResult.GONE
+    model.reply_by(forget_then_reply)
+    assert live.rejudge(hybrid, store, live.terms(hybrid), suspicious) is OrderResult.GONE
     assert len(model.requests) == 1
     assert not store.client.call("EXISTS", keys.pull_request_cost(pull).name)
 
 
-def test_a_verdict_that_was_forgotten_while_it_was_judged_anew_stays_forgotten(
-    settings: Settings, store: Store
-) -> None:
-    made = judge_live(store, settings, 1)
+def test_verdict_forgotten_meanwhile_stays_forgotten(settings: Settings, store: Store, original: LedgerEntry) -> None:
 
     @contextmanager
-    def forgetting(by: RejudgeTerms, pull: PullRef | None) -> Generator[JudgeContext]:
+    def open_then_forget(by: RejudgeTerms, pull: PullRef | None) -> Generator[JudgeContext]:
         with open_terms(settings, store, by, pull) as context:
             yield context
-        store.client.call("DEL", keys.ledger(order(made).pull).name)
+        store.client.call("DEL", keys.ledger(live.order(original).pull).name)
 
-    assert Rejudger(settings, store, terms(settings), forgetting).execute(order(made)) is OrderResult.GONE
-    assert store.ledger.entries(order(made).pull) == ()
+    forgetful = Rejudger(settings, store, live.terms(settings), open_then_forget)
+    assert forgetful.execute(live.order(original)) is OrderResult.GONE
+    assert store.ledger.entries(live.order(original).pull) == ()
 
 
-def test_what_is_paid_for_already_when_the_limit_is_reached_is_recorded(
-    settings: Settings, store: Store, model: FakeAnthropic
-) -> None:
-    made = judge_live(store, settings, 1, SUSPICIOUS)
+def test_overspend_is_recorded(store: Store, model: FakeAnthropic, suspicious: LedgerEntry, hybrid: Settings) -> None:
     model.reply_with("no JSON", input_tokens=8, output_tokens=3 * 10**6)
-    settings = settings_with_model(settings, model)
-    by = terms(settings, book="run:x", limit_usd=Decimal(1))
-    assert rejudge(settings, store, by, made) is OrderResult.FULL
-    (child,) = children(store, made)
+    by = live.terms(hybrid, book="run:x", limit_usd=Decimal(1))
+    assert live.rejudge(hybrid, store, by, suspicious) is OrderResult.FULL
+    (child,) = live.children(store, suspicious)
     assert store.run_budget("run:x", Decimal(1)).spent_usd == child.verdict.judge_cost_usd
-    (ended,) = (body for _, body in events(store) if body.get("parent_eval_id") == made.eval_id)
+    (ended,) = (body for _, body in live.events(store) if body.get("parent_eval_id") == suspicious.eval_id)
     assert Decimal(ended["judge_cost_usd"]) > 1
-    assert read_survey(store, by.law).survey.unanswered_verdicts, "with more money it is asked again"
+    assert not live.is_answered(store, by), "a larger limit asks again"
 
 
-def changed(file: Path) -> None:
+def raise_version(file: Path) -> None:
     file.write_text(file.read_text().replace('version: "1"', 'version: "2"'))
 
 
-@pytest.mark.parametrize("happens", [Path.unlink, changed])
-def test_a_rubric_that_is_gone_or_another_when_a_judging_begins_is_told_as_invalid(
-    settings: Settings, store: Store, tmp_path: Path, happens: Callable[[Path], None]
+@pytest.mark.parametrize("edit", [Path.unlink, raise_version])
+def test_missing_or_changed_rubric_file_is_rubric_invalid(
+    settings: Settings, store: Store, original: LedgerEntry, tmp_path: Path, edit: Callable[[Path], None]
 ) -> None:
-    made, file = judge_live(store, settings, 1), rubric(tmp_path)
-    by = terms(settings, rubric=file)
+    file = live.rubric(tmp_path)
+    by = live.terms(settings, rubric=file)
     load_rubric.cache_clear()  # another process judges
-    happens(file)
-    assert rejudge(settings, store, by, made) is OrderResult.INVALID
-    kind, ended = events(store)[-1]
+    edit(file)
+    assert live.rejudge(settings, store, by, original) is OrderResult.INVALID
+    kind, ended = live.events(store)[-1]
     assert (kind, ended["failure_mode"], ended["rubric_id"]) == ("eval.failed", "rubric_invalid", "candidate")
-    assert read_survey(store, by.law).survey.unanswered_verdicts, "with its rubric back, it is judged"
+    assert not live.is_answered(store, by), "the restored rubric judges it"
 
 
 @pytest.mark.parametrize("name", ["default", "candidate"])
-def test_a_rubric_under_a_version_that_stands_for_another_judges_nothing(
-    settings: Settings, store: Store, tmp_path: Path, name: str
+def test_rubric_with_a_version_of_other_content_judges_nothing(
+    settings: Settings, store: Store, original: LedgerEntry, tmp_path: Path, name: str
 ) -> None:
-    """The rubric that ships says first what its version stands for."""
-    made, version = judge_live(store, settings, 1), load_rubric().version
+    """The shipped rubric defines its version first."""
+    version = load_rubric().version
     if name == "candidate":
-        store.rubrics.admit(load_rubric(rubric(tmp_path, name, version)))
+        store.rubrics.admit(load_rubric(live.rubric(tmp_path, name, version)))
         load_rubric.cache_clear()
-    by = terms(settings, rubric=rubric(tmp_path, name, version, parameter_unused="0.123"))
-    assert rejudge(settings, store, by, made) is OrderResult.INVALID
+    by = live.terms(settings, rubric=live.rubric(tmp_path, name, version, parameter_unused="0.123"))
+    assert live.rejudge(settings, store, by, original) is OrderResult.INVALID
     assert store.rubrics.check(load_rubric()) is None
 
 
@@ -214,141 +209,126 @@ def test_a_rubric_under_a_version_that_stands_for_another_judges_nothing(
         ({"parent_eval_id": None}, False),
     ],
 )
-def test_a_final_verdict_with_the_mark_of_a_law_answers_its_parent(changes: dict[str, Any], *, is_answer: bool) -> None:
+def test_final_verdict_with_the_judge_digest_answers_its_parent(changes: dict[str, Any], *, is_answer: bool) -> None:
     answer = entry(accepted(**{"parent_eval_id": EvalId("a"), "signals": {"law": "l"}, **changes}), "b")
     assert find_answers([answer], "l") == ({"a": answer} if is_answer else {})
 
 
-def test_a_process_that_would_judge_otherwise_says_so(settings: Settings, store: Store) -> None:
-    made = judge_live(store, settings, 1)
-    by = terms(settings).model_copy(update={"law": "of-another-model"})
-    assert rejudge(settings, store, by, made) is OrderResult.UNLIKE
-    assert events(store)[-1][1]["failure_mode"] == "judge_call_failed"
-    assert read_survey(store, by.law).survey.unanswered_verdicts
+def test_process_with_another_digest_refuses_the_order(settings: Settings, store: Store, original: LedgerEntry) -> None:
+    by = live.terms(settings).model_copy(update={"law": "of-another-model"})
+    assert live.rejudge(settings, store, by, original) is OrderResult.UNLIKE
+    assert live.events(store)[-1][1]["failure_mode"] == "judge_call_failed"
+    assert not live.is_answered(store, by)
 
 
-def test_while_judging_is_paused_the_answer_is_not_final(settings: Settings, store: Store) -> None:
-    made = judge_live(store, settings, 1)
-    by = terms(settings)
-    assert rejudge(replace(settings, is_paused=True), store, by, made) is OrderResult.JUDGED
-    assert children(store, made)[0].verdict.abstain_reason == "paused"
-    assert read_survey(store, by.law).survey.unanswered_verdicts
-    assert rejudge(settings, store, by, made) is OrderResult.JUDGED
-    assert read_survey(store, by.law).survey.unanswered_verdicts == ()
+def test_answer_while_paused_is_not_final(settings: Settings, store: Store, original: LedgerEntry) -> None:
+    by = live.terms(settings)
+    assert live.rejudge(replace(settings, is_paused=True), store, by, original) is OrderResult.JUDGED
+    assert live.children(store, original)[0].verdict.abstain_reason == "paused"
+    assert not live.is_answered(store, by)
+    assert live.rejudge(settings, store, by, original) is OrderResult.JUDGED
+    assert live.is_answered(store, by)
 
 
-def test_an_order_and_its_terms_travel_as_json(settings: Settings, store: Store, tmp_path: Path) -> None:
-    by = terms(settings, rubric=rubric(tmp_path), limit_usd=Decimal("0.50"), book="run:x")
-    made = order(judge_live(store, settings, 1, DONE))
+def test_order_and_terms_survive_json(settings: Settings, store: Store, tmp_path: Path) -> None:
+    by = live.terms(settings, rubric=live.rubric(tmp_path), limit_usd=Decimal("0.50"), book="run:x")
+    original = live.order(live.judge_live(store, settings, 1, DONE))
     assert type(by).model_validate_json(by.model_dump_json()) == by
-    assert RejudgeOrder.model_validate_json(made.model_dump_json()) == made
+    assert RejudgeOrder.model_validate_json(original.model_dump_json()) == original
 
 
 @pytest.mark.parametrize("kind", ["submission", "merge_group"])
-def test_an_order_says_of_what_kind_its_verdict_is(kind: str) -> None:
+def test_order_has_the_kind_of_its_verdict(kind: str) -> None:
     body: dict[str, Any] = {"eval_id": "a", "subject_kind": kind, "subject_id": f"7/1/{'b' * 40}"}
     body = {**body, "repository_id": 7, "number": 1, "installation": INSTALLATION}
     assert make_order(RecordedVerdict.model_validate(body)).kind == kind
 
 
-def test_at_its_limit_nothing_more_is_begun(settings: Settings, store: Store, model: FakeAnthropic) -> None:
-    orders = [order(judge_live(store, settings, number, SUSPICIOUS)) for number in (1, 2, 3)]
-    settings = settings_with_model(settings, model)
-    by = terms(settings, book="run:x", limit_usd=Decimal("0.000001"))
-    run = RejudgeRun(settings, store, by, orders)
+def test_run_at_its_limit_starts_nothing(store: Store, hybrid: Settings) -> None:
+    orders = [live.order(live.judge_live(store, hybrid, number, SUSPICIOUS)) for number in (1, 2, 3)]
+    by = live.terms(hybrid, book="run:x", limit_usd=Decimal("0.000001"))
+    run = RejudgeRun(hybrid, store, by, orders)
     with pytest.raises(HaltedError, match=r"The limit of \$0.000001 is reached\."):
-        list(run.run_locally(RejudgerOpener(settings, by), 1))
+        list(run.run_locally(RejudgerOpener(hybrid, by), 1))
     assert not any(store.ledger.entries(asked.pull)[1:] for asked in orders)
 
 
-def test_nothing_is_forecast_where_nothing_is_kept(settings: Settings, store: Store, model: FakeAnthropic) -> None:
-    made, settings = order(judge_live(store, settings, 1, SUSPICIOUS)), settings_with_model(settings, model)
-    assert settings.model is not None
-    meter = prompt_meter(settings.model)
+def test_forecast_without_dossiers_is_empty(store: Store, suspicious: LedgerEntry, hybrid: Settings) -> None:
+    assert hybrid.model is not None
+    meter, recorded = prompt_meter(hybrid.model), live.order(suspicious)
 
     def forecast(*orders: RejudgeOrder) -> Forecast:
-        run = RejudgeRun(settings, store, terms(settings), orders)
-        return forecast_run(run, partial(open_terms, settings, store), meter)
+        run = RejudgeRun(hybrid, store, live.terms(hybrid), orders)
+        return forecast_run(run, partial(open_terms, hybrid, store), meter)
 
     assert forecast() == Forecast(0, 0, 0, None, None)
-    unknown = made.model_copy(update={"pull": made.pull.model_copy(update={"number": 9})})
+    unknown = recorded.model_copy(update={"pull": recorded.pull.model_copy(update={"number": 9})})
     assert forecast(unknown) == Forecast(1, 0, 0, None, None)
-    cost = forecast(made)
+    cost = forecast(recorded)
     assert (cost.rows, cost.sampled, cost.asked) == (1, 1, 1)
 
 
 @pytest.mark.slow
-def test_an_error_in_another_process_reaches_this_one(settings: Settings, store: Store) -> None:
-    made = order(judge_live(store, settings, 1))
+def test_error_in_another_process_reaches_the_run(settings: Settings, store: Store, original: LedgerEntry) -> None:
     nowhere = replace(settings, redis_url=SecretStr("redis://127.0.0.1:1"))
-    run = RejudgeRun(nowhere, store, terms(settings), [made, made])
+    run = RejudgeRun(nowhere, store, live.terms(settings), [live.order(original)] * 2)
     with pytest.raises(InputError, match="Redis is unavailable"):
         list(run.run_locally(RejudgerOpener(nowhere, run.terms), 2))
 
 
-def candidate_terms(settings: Settings) -> RejudgeTerms:
+def judge_by_candidate(
+    settings: Settings, store: Store, original: LedgerEntry, shadow: ShadowSettings
+) -> tuple[RejudgeTerms, LedgerEntry]:
+    """The terms of the candidate, and its verdict's entry."""
+    settings = replace(settings, shadow=shadow)
     named = shadow_terms(settings, INSTALLATION, SystemClock())
     assert named is not None
-    return complete_terms(named, partial(open_terms, settings, None))
-
-
-def shadowed(settings: Settings, store: Store, made: LedgerEntry) -> tuple[RejudgeTerms, LedgerEntry]:
-    """The terms of the candidate, and its verdict."""
-    by = candidate_terms(settings)
-    assert rejudge(settings, store, by, made) is OrderResult.JUDGED
-    (child,) = children(store, made)
+    by = complete_terms(named, partial(open_terms, settings, None))
+    assert live.rejudge(settings, store, by, original) is OrderResult.JUDGED
+    (child,) = live.children(store, original)
     return by, child
 
 
-def test_without_a_candidate_nothing_judges_beside(settings: Settings) -> None:
+def test_no_shadow_terms_without_a_candidate(settings: Settings) -> None:
     assert shadow_terms(settings, INSTALLATION, SystemClock()) is None
 
 
-def test_without_money_it_asks_no_model(settings: Settings, store: Store, model: FakeAnthropic, tmp_path: Path) -> None:
-    made = judge_live(store, settings, 1, SUSPICIOUS)
-    by, child = shadowed(
-        replace(settings_with_model(settings, model), shadow=ShadowSettings(rubric(tmp_path))), store, made
-    )
+def test_unfunded_shadow_asks_no_model(store: Store, suspicious: LedgerEntry, hybrid: Settings, tmp_path: Path) -> None:
+    by, child = judge_by_candidate(hybrid, store, suspicious, ShadowSettings(live.rubric(tmp_path)))
     assert (by.tier, by.book, by.is_canary) == ("heuristic", "", True)
     verdict = child.verdict
     assert (verdict.rubric_id, verdict.signals["canary"], verdict.judge_kind) == ("candidate", True, "heuristic")
     assert store.archive.find(child.eval_id) is None
 
 
-def test_its_money_is_its_own(settings: Settings, store: Store, model: FakeAnthropic, tmp_path: Path) -> None:
-    made = judge_live(store, settings, 1, SUSPICIOUS)
+def test_shadow_has_its_own_budget(
+    store: Store, model: FakeAnthropic, suspicious: LedgerEntry, hybrid: Settings, tmp_path: Path
+) -> None:
     prompt = tmp_path / "prompt.md"
     prompt.write_text(f"{load_prompt().text}\nBe kind.\n")
     model.reply_with(cannot_tell())
-    by, child = shadowed(
-        replace(settings_with_model(settings, model), shadow=ShadowSettings(None, prompt, Decimal(1))), store, made
-    )
+    by, child = judge_by_candidate(hybrid, store, suspicious, ShadowSettings(None, prompt, Decimal(1)))
     assert (child.verdict.judge_kind, child.verdict.prompt_version) == ("hybrid", load_prompt(prompt).version)
     assert "Be kind." in model.requests[0].text
     assert store.run_budget(by.book, Decimal(1)).spent_usd == child.verdict.judge_cost_usd
-    paid = keys.pull_request_cost(order(made).pull)
-    assert store.client.call("EXISTS", paid.name) == 0, "no pull request pays for it"
+    paid = keys.pull_request_cost(live.order(suspicious).pull)
+    assert store.client.call("EXISTS", paid.name) == 0, "no pull request is charged"
 
 
-def test_at_its_own_cap_it_abstains_and_nobody_else_does(
-    settings: Settings, store: Store, model: FakeAnthropic, tmp_path: Path
-) -> None:
-    made = judge_live(store, settings, 1, SUSPICIOUS)
-    shadow = ShadowSettings(rubric(tmp_path), None, Decimal("0.000001"))
-    by, child = shadowed(replace(settings_with_model(settings, model), shadow=shadow), store, made)
+def test_shadow_abstains_at_its_cap(store: Store, suspicious: LedgerEntry, hybrid: Settings, tmp_path: Path) -> None:
+    shadow = ShadowSettings(live.rubric(tmp_path), None, Decimal("0.000001"))
+    by, child = judge_by_candidate(hybrid, store, suspicious, shadow)
     assert child.verdict.abstain_reason == "budget"
-    assert read_survey(store, by.law).survey.unanswered_verdicts, "with money it is asked again"
+    assert not live.is_answered(store, by), "a larger budget asks again"
 
 
-def test_a_reply_that_cant_be_used_is_kept_where_its_event_says(
-    settings: Settings, store: Store, model: FakeAnthropic, tmp_path: Path
+def test_invalid_reply_is_kept_in_the_audit(
+    store: Store, model: FakeAnthropic, suspicious: LedgerEntry, hybrid: Settings, tmp_path: Path
 ) -> None:
-    made = judge_live(store, settings, 1, SUSPICIOUS)
     model.reply_with("no JSON at all").reply_with("nor this")
-    shadow = ShadowSettings(rubric(tmp_path), None, Decimal(1))
-    _, child = shadowed(replace(settings_with_model(settings, model), shadow=shadow), store, made)
-    troubles = [body for kind, body in events(store) if kind == "evaluator_parse_error"]
-    assert [(body["eval_id"], body["attempt"], body["payload"]) for body in troubles] == [
+    _, child = judge_by_candidate(hybrid, store, suspicious, ShadowSettings(live.rubric(tmp_path), None, Decimal(1)))
+    parse_errors = [body for kind, body in live.events(store) if kind == "evaluator_parse_error"]
+    assert [(body["eval_id"], body["attempt"], body["payload"]) for body in parse_errors] == [
         (child.eval_id, 1, "audit"),
         (child.eval_id, 2, "audit"),
     ]
@@ -360,10 +340,10 @@ def test_a_reply_that_cant_be_used_is_kept_where_its_event_says(
     assert store.archive.audit(child.eval_id) is None
 
 
-def test_the_last_verdict_is_judged_unless_it_was_carried_over(settings: Settings, store: Store) -> None:
-    pull = order(judge_live(store, settings, 1)).pull
-    second = judge_live(store, settings, 1, head="c")
-    assert make_shadow_order(store, pull) == order(second)
+def test_shadow_skips_a_carried_over_verdict(settings: Settings, store: Store, original: LedgerEntry) -> None:
+    pull = live.order(original).pull
+    second = live.judge_live(store, settings, 1, head="c")
+    assert make_shadow_order(store, pull) == live.order(second)
     carried = second.verdict.model_copy(update={"eval_id": EvalId("ff"), "carried_from": second.eval_id})
     lease = store.pulls.take_local_lease(judge_request(1))
     entry = second.model_copy(update={"eval_id": EvalId("ff"), "verdict": carried, "fence": lease.fence})

@@ -1,4 +1,4 @@
-"""What code alone made of other verdicts, made again: by other weights, of what was known when it was made."""
+"""Verdicts on checks and whole pull requests rescored by other weights from the records of their time."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,15 +13,15 @@ from worker.domain.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.verdict.events import subject_id
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import Outcome
-from worker.domain.verdict.verdict import Abstain, Accept, Category, Finding, Reject
+from worker.domain.verdict.outcomes import CiCheckRubric, Outcome
+from worker.domain.verdict.verdict import Category, Finding, Verdict
 from worker.evaluation.rescore import Rescoring
-from worker.judge.outcome_scores import ci_check_verdicts, pull_request_verdict
+from worker.judge.outcome_scores import CheckVerdict, ci_check_verdicts, pull_request_verdict
 from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
 
-CHECKS, WHOLES = load_ci_check_rubric(), load_pull_request_rubric()
+CHECK_WEIGHTS, WEIGHTS = load_ci_check_rubric(), load_pull_request_rubric()
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
-LAW = "aaaabbbbccccdddd"
+JUDGE_DIGEST = "aaaabbbbccccdddd"
 UNIT = CiCheck(name="unit", app="actions", conclusion="success")
 LINT = CiCheck(name="lint", app="actions", conclusion="success", attempt=3)
 
@@ -39,163 +39,162 @@ def second(**changes: Any) -> LedgerEntry:
     return entry(accepted(**{"eval_id": at(2), **changes}), "b")
 
 
-def whole(entries: Sequence[LedgerEntry], said: Sequence[Outcome] = ()) -> LedgerEntry:
-    """The verdict on the whole that stands."""
-    return entry(pull_request_verdict(at(10), AT, entries, said, WHOLES), "b")
+def pull_request_entry(entries: Sequence[LedgerEntry], reactions: Sequence[Outcome] = ()) -> LedgerEntry:
+    """The current verdict on the whole pull request."""
+    return entry(pull_request_verdict(at(10), AT, entries, reactions, WEIGHTS), "b")
 
 
-def weighing(standing: LedgerEntry, *entries: LedgerEntry, anew: Sequence[LedgerEntry] = ()) -> Rescoring:
-    answers = {one.verdict.parent_eval_id: one for one in anew}
-    return Rescoring(standing, (*entries, standing, *anew), answers, LAW, AT)  # pyright: ignore[reportArgumentType] - all have one
+def rescoring(current: LedgerEntry, *entries: LedgerEntry, answers: Sequence[LedgerEntry] = ()) -> Rescoring:
+    by_parent = {answer.verdict.parent_eval_id: answer for answer in answers}
+    return Rescoring(current, (*entries, current, *answers), by_parent, JUDGE_DIGEST, AT)  # pyright: ignore[reportArgumentType] - all have one
 
 
-def plain(verdict: Accept | Reject | Abstain | None) -> dict[str, Any]:
-    """What it says, but for what tells one answer from another."""
+def rescore(
+    current: LedgerEntry, *entries: LedgerEntry, reactions: Sequence[Outcome] = (), answers: Sequence[LedgerEntry] = ()
+) -> Verdict:
+    verdict = rescoring(current, *entries, answers=answers).rescore_pull_request(reactions, WEIGHTS)
     assert verdict is not None
-    named = {"eval_id", "parent_eval_id", "created_at"}
-    said = {name: value for name, value in dict(verdict).items() if name not in named}
-    return {**said, "signals": {name: value for name, value in verdict.signals.items() if name != "law"}}
+    return verdict
 
 
-def test_by_the_same_weights_a_whole_comes_out_as_it_was_and_says_what_it_answers() -> None:
-    said = outcomes("merged", "not_helpful", about=at(2))
-    standing = whole([first(), second()], said)
-    made = weighing(standing, first(), second()).rescore_pull_request(said, WHOLES)
-    assert plain(made) == plain(standing.verdict)
-    assert made is not None
-    assert (made.parent_eval_id, made.signals["law"], made.created_at) == (standing.eval_id, LAW, AT)
-    assert made.eval_id > standing.eval_id, "though this clock is behind"
+def comparable_fields(verdict: Verdict) -> dict[str, Any]:
+    """The verdict without its ids, time and judge digest."""
+    ids = {"eval_id", "parent_eval_id", "created_at"}
+    fields = {name: value for name, value in dict(verdict).items() if name not in ids}
+    return {**fields, "signals": {name: value for name, value in verdict.signals.items() if name != "law"}}
 
 
-def test_what_was_said_and_judged_since_counts_in_the_next_verdict_only() -> None:
-    said = outcomes("merged")
-    standing = whole([first(), second()], said)
+def test_same_weights_give_the_same_pull_request_verdict() -> None:
+    reactions = outcomes("merged", "not_helpful", about=at(2))
+    current = pull_request_entry([first(), second()], reactions)
+    rescored = rescore(current, first(), second(), reactions=reactions)
+    assert comparable_fields(rescored) == comparable_fields(current.verdict)
+    assert (rescored.parent_eval_id, rescored.created_at) == (current.eval_id, AT)
+    assert rescored.signals["law"] == JUDGE_DIGEST
+    assert rescored.eval_id > current.eval_id, "despite the older clock"
+
+
+def test_later_outcomes_and_verdicts_do_not_count() -> None:
+    reactions = outcomes("merged")
+    current = pull_request_entry([first(), second()], reactions)
     later = [entry(rejected(eval_id=at(20)), "c"), entry(rejected(eval_id=at(21)), "b")]
-    made = weighing(standing, first(), second(), *later).rescore_pull_request([*said, *outcomes("reverted")], WHOLES)
-    assert plain(made) == plain(standing.verdict)
+    rescored = rescore(current, first(), second(), *later, reactions=[*reactions, *outcomes("reverted")])
+    assert comparable_fields(rescored) == comparable_fields(current.verdict)
 
 
-def test_who_judged_long_and_was_recorded_after_it_was_not_known_either() -> None:
-    standing = whole([second()])
-    assert plain(
-        weighing(standing, entry(rejected(eval_id=at(1)), "c"), second()).rescore_pull_request((), WHOLES)
-    ) == plain(standing.verdict)
+def test_verdict_recorded_later_does_not_count_despite_its_earlier_id() -> None:
+    current = pull_request_entry([second()])
+    rescored = rescore(current, entry(rejected(eval_id=at(1)), "c"), second())
+    assert comparable_fields(rescored) == comparable_fields(current.verdict)
 
 
-def test_a_thumb_about_a_verdict_that_was_made_anew_since_still_counts() -> None:
-    said, again = outcomes("not_helpful", about=at(2)), entry(accepted(eval_id=at(3), score=0.9), "b")
-    standing = whole([first(), second(), again], said)
-    assert standing.verdict.signals["said_explicit"] == 0
-    assert plain(weighing(standing, first(), second(), again).rescore_pull_request(said, WHOLES)) == plain(
-        standing.verdict
-    )
+def test_reaction_to_a_rejudged_verdict_still_counts() -> None:
+    reactions, again = outcomes("not_helpful", about=at(2)), entry(accepted(eval_id=at(3), score=0.9), "b")
+    current = pull_request_entry([first(), second(), again], reactions)
+    assert current.verdict.signals["said_explicit"] == 0
+    rescored = rescore(current, first(), second(), again, reactions=reactions)
+    assert comparable_fields(rescored) == comparable_fields(current.verdict)
 
 
-def test_of_more_submissions_than_a_verdict_lists_all_count() -> None:
+def test_submissions_beyond_the_listed_ones_count() -> None:
     many = [entry(accepted(eval_id=at(n), score=0.5 + n / 200), "b") for n in range(60)]
-    many = [one.model_copy(update={"head_sha": f"{n:040x}"}) for n, one in enumerate(many)]
-    standing = entry(pull_request_verdict(at(99), AT, many, (), WHOLES), "b")
-    assert (standing.verdict.signals["submissions"], len(standing.verdict.signals["child_eval_ids"])) == (60, 50)  # type: ignore[arg-type]
-    assert plain(weighing(standing, *many).rescore_pull_request((), WHOLES)) == plain(standing.verdict)
+    many = [submission.model_copy(update={"head_sha": f"{n:040x}"}) for n, submission in enumerate(many)]
+    current = entry(pull_request_verdict(at(99), AT, many, (), WEIGHTS), "b")
+    assert (current.verdict.signals["submissions"], len(current.verdict.signals["child_eval_ids"])) == (60, 50)  # type: ignore[arg-type]
+    assert comparable_fields(rescore(current, *many)) == comparable_fields(current.verdict)
 
 
-def test_other_weights_move_the_score_and_with_it_the_decision() -> None:
-    said = outcomes("merged", "reverted")
-    standing = whole([second()], said)
-    gentle = WHOLES.model_copy(update={"id": "gentle", "speaks_for": {**WHOLES.speaks_for, said[1].kind: 1.0}})
-    made = weighing(standing, second()).rescore_pull_request(said, gentle)
-    assert made is not None
-    assert (standing.verdict.decision, made.decision, made.rubric_id) == ("abstain", "accept", "gentle")
-    assert made.score > 0.5 > standing.verdict.score
+def test_other_weights_change_score_and_decision() -> None:
+    reactions = outcomes("merged", "reverted")
+    current = pull_request_entry([second()], reactions)
+    speaks_for = {**WEIGHTS.speaks_for, reactions[1].kind: 1.0}
+    gentle = WEIGHTS.model_copy(update={"id": "gentle", "speaks_for": speaks_for})
+    rescored = rescoring(current, second()).rescore_pull_request(reactions, gentle)
+    assert rescored is not None
+    assert (current.verdict.decision, rescored.decision, rescored.rubric_id) == ("abstain", "accept", "gentle")
+    assert rescored.score > 0.5 > current.verdict.score
 
 
-def test_who_was_judged_anew_counts_by_that_and_a_thumb_is_about_what_people_saw() -> None:
-    said = outcomes("helpful", about=at(2))
-    standing = whole([first(), second()], said)
+def test_rejudged_submission_counts_by_its_answer_and_reactions_by_the_original() -> None:
+    reactions = outcomes("helpful", about=at(2))
+    current = pull_request_entry([first(), second()], reactions)
     answer = entry(rejected(eval_id=at(30), parent_eval_id=at(2), score=0.1), "b")
-    made = weighing(standing, first(), second(), anew=[answer]).rescore_pull_request(said, WHOLES)
-    assert made is not None
-    assert (made.signals["child_eval_ids"], made.signals["last_score"]) == ((at(1), at(30)), 0.1)
-    assert made.signals["said_explicit"] == 1.0, "they found the accept helpful, and saw no reject"
-    assert (made.decision, made.parent_eval_id) == ("abstain", standing.eval_id)
+    rescored = rescore(current, first(), second(), reactions=reactions, answers=[answer])
+    assert (rescored.signals["child_eval_ids"], rescored.signals["last_score"]) == ((at(1), at(30)), 0.1)
+    assert rescored.signals["said_explicit"] == 1.0, "the reaction is to the original accept"
+    assert (rescored.decision, rescored.parent_eval_id) == ("abstain", current.eval_id)
 
 
-def test_an_answer_to_an_earlier_submission_does_not_become_the_last() -> None:
-    standing = whole([first(), second()])
+def test_answer_to_an_earlier_submission_does_not_become_the_last() -> None:
+    current = pull_request_entry([first(), second()])
     answer = entry(accepted(eval_id=at(30), parent_eval_id=at(1), score=0.8), "a")
-    made = weighing(standing, first(), second(), anew=[answer]).rescore_pull_request((), WHOLES)
-    assert made is not None
-    assert made.signals["child_eval_ids"] == (at(30), at(2))
-    assert made.signals["last_score"] == second().verdict.score
+    rescored = rescore(current, first(), second(), answers=[answer])
+    assert rescored.signals["child_eval_ids"] == (at(30), at(2))
+    assert rescored.signals["last_score"] == second().verdict.score
 
 
-def test_what_is_not_kept_whole_is_not_weighed() -> None:
-    said = outcomes("merged", "reverted")
-    standing = whole([first(), second()], said)
-    assert weighing(standing, first(), second()).rescore_pull_request(said[:1], WHOLES) is None
-    assert weighing(standing, second()).rescore_pull_request(said, WHOLES) is None
-    nameless = entry(standing.verdict.model_copy(update={"signals": {}}), "b")
-    assert weighing(nameless, first(), second()).rescore_pull_request(said, WHOLES) is None
+def test_incomplete_records_are_not_rescored() -> None:
+    reactions = outcomes("merged", "reverted")
+    current = pull_request_entry([first(), second()], reactions)
+    assert rescoring(current, first(), second()).rescore_pull_request(reactions[:1], WEIGHTS) is None
+    assert rescoring(current, second()).rescore_pull_request(reactions, WEIGHTS) is None
+    nameless = entry(current.verdict.model_copy(update={"signals": {}}), "b")
+    assert rescoring(nameless, first(), second()).rescore_pull_request(reactions, WEIGHTS) is None
 
 
-def of_check(check: CiCheck, *findings: Finding) -> LedgerEntry:
-    """The verdict on a check that stands beside the second submission."""
-    [one] = ci_check_verdicts(second(findings=findings).verdict, [check], CHECKS)
-    return entry(one.verdict, "b")
+def check_entry(check: CiCheck, *findings: Finding) -> LedgerEntry:
+    """The verdict on a check of the second submission."""
+    [scored] = ci_check_verdicts(second(findings=findings).verdict, [check], CHECK_WEIGHTS)
+    return entry(scored.verdict, "b")
 
 
-def seen(*checks: CiCheck) -> Dossier:
+def dossier_with(*checks: CiCheck) -> Dossier:
     return dossier().model_copy(update={"ci": Ci(checks=checks)})
 
 
-def told_as(standing: LedgerEntry, check: CiCheck) -> str:
-    return subject_id(standing.verdict.subject, f"{check.app or ''}/{check.name}")
+def rescore_check(
+    context: Rescoring, check: CiCheck, whole: Dossier, weights: CiCheckRubric = CHECK_WEIGHTS
+) -> CheckVerdict | None:
+    name = subject_id(context.entry.verdict.subject, f"{check.app}/{check.name}")
+    return context.rescore_check(name, whole, weights)
 
 
-def test_by_the_same_weights_a_check_comes_out_as_it_was_and_is_the_same_check() -> None:
+def test_same_weights_give_the_same_check_verdict() -> None:
     for check in (UNIT, LINT):
-        standing = of_check(check)
-        made = weighing(standing, second()).rescore_check(told_as(standing, check), seen(UNIT, LINT), CHECKS)
-        assert made is not None
-        assert (made.part, plain(made.verdict)) == (f"actions/{check.name}", plain(standing.verdict))
-        assert (made.verdict.parent_eval_id, made.verdict.signals["law"]) == (standing.eval_id, LAW)
-        assert made.verdict.eval_id > standing.eval_id
+        current = check_entry(check)
+        rescored = rescore_check(rescoring(current, second()), check, dossier_with(UNIT, LINT))
+        assert rescored is not None
+        assert comparable_fields(rescored.verdict) == comparable_fields(current.verdict)
+        assert (rescored.part, rescored.verdict.parent_eval_id) == (f"actions/{check.name}", current.eval_id)
+        assert rescored.verdict.signals["law"] == JUDGE_DIGEST
+        assert rescored.verdict.eval_id > current.eval_id
 
 
-def test_other_weights_move_a_checks_score_however_few_they_would_record() -> None:
-    standing = of_check(UNIT)
-    strict = CHECKS.model_copy(update={"passed": 0.9, "most": 1})
-    made = weighing(standing, second()).rescore_check(told_as(standing, UNIT), seen(LINT, UNIT), strict)
-    assert made is not None
-    assert (standing.verdict.score, made.verdict.score) == (1.0, 0.9)
+def test_other_weights_change_a_checks_score_despite_the_recording_limit() -> None:
+    current = check_entry(UNIT)
+    strict = CHECK_WEIGHTS.model_copy(update={"passed": 0.9, "most": 1})
+    rescored = rescore_check(rescoring(current, second()), UNIT, dossier_with(LINT, UNIT), strict)
+    assert rescored is not None
+    assert (current.verdict.score, rescored.verdict.score) == (1.0, 0.9)
 
 
-def test_what_loosened_a_check_is_what_its_submission_was_found_to_do_or_is_found_to_do_now() -> None:
-    loosened = Finding(
-        signal="check_cannot_fail",
-        category=Category.TESTS_PASS_BUT_WRONG,
-        fact=True,
-        path="ci.yml",
-        line=4,
-        note="|| true",
-    )
-    standing = of_check(UNIT, loosened)
-    submission = second(findings=(loosened,))
-    same = weighing(standing, submission).rescore_check(told_as(standing, UNIT), seen(UNIT), CHECKS)
+def test_loosened_check_follows_the_findings_of_the_latest_answer() -> None:
+    category = Category.TESTS_PASS_BUT_WRONG
+    loosened = Finding(signal="check_cannot_fail", category=category, fact=True, path="ci.yml", line=4, note="|| true")
+    current, submission = check_entry(UNIT, loosened), second(findings=(loosened,))
+    same = rescore_check(rescoring(current, submission), UNIT, dossier_with(UNIT))
     answer = entry(accepted(eval_id=at(30), parent_eval_id=at(2), findings=()), "b")
-    now = weighing(standing, submission, anew=[answer]).rescore_check(told_as(standing, UNIT), seen(UNIT), CHECKS)
+    now = rescore_check(rescoring(current, submission, answers=[answer]), UNIT, dossier_with(UNIT))
     assert same is not None
     assert now is not None
     assert (same.verdict.decision, now.verdict.decision, now.verdict.signals["loosened_by"]) == ("reject", "accept", ())
-    assert now.verdict.parent_eval_id == standing.eval_id
+    assert now.verdict.parent_eval_id == current.eval_id
 
 
-@pytest.mark.parametrize("kept", [seen(LINT), seen(), dossier().model_copy(update={"ci": None})])
-def test_a_check_that_the_dossier_does_not_have_is_not_weighed(kept: Dossier) -> None:
-    standing = of_check(UNIT)
-    assert weighing(standing, second()).rescore_check(told_as(standing, UNIT), kept, CHECKS) is None
+@pytest.mark.parametrize("kept", [dossier_with(LINT), dossier_with(), dossier().model_copy(update={"ci": None})])
+def test_check_missing_from_the_dossier_is_not_rescored(kept: Dossier) -> None:
+    assert rescore_check(rescoring(check_entry(UNIT), second()), UNIT, kept) is None
 
 
-def test_a_check_whose_submission_is_not_on_record_is_not_weighed() -> None:
-    standing = of_check(UNIT)
-    assert weighing(standing, first()).rescore_check(told_as(standing, UNIT), seen(UNIT), CHECKS) is None
+def test_check_without_its_submission_is_not_rescored() -> None:
+    assert rescore_check(rescoring(check_entry(UNIT), first()), UNIT, dossier_with(UNIT)) is None

@@ -1,19 +1,19 @@
-"""Judged rows, bench files and plans for the corpus' tests.
-
-Does not judge. Invariant: a row is good or bad by what its test says, never by chance.
-"""
+"""Judged rows, bench files and plans for the tests of `assay bench`."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.worker.judge.samples import abstain_verdict
+from pydantic import SecretStr
+
+from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
 from tests.worker.signals.samples import diff_of, dossier_of
 from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.evaluation.bench.rows import ExpectedVerdict, RowOutcome, RowTraits
 from worker.evaluation.bench.run_folder import RunPlan
+from worker.settings import ModelAccess
 from worker.signals.signal import SignalScope
 
 PLAN = RunPlan(
@@ -25,6 +25,8 @@ PLAN = RunPlan(
     code="sha256:c",
     files=(("rows.jsonl", "sha256:f"),),
 )
+UNREACHABLE_MODEL = ModelAccess(SecretStr("k"), "http://127.0.0.1:9", "claude-haiku-5-5", 1, 1, 0, 4000)
+ACCEPT, REJECT, ABSTAIN = accept_verdict(), reject_verdict(), abstain_verdict()
 GOOD: dict[str, Any] = {"decision": "accept"}
 MERGED: dict[str, Any] = {"outcome": "merged"}
 WEAK_TEST: dict[str, Any] = {"decision": "reject", "category": "weak_test"}
@@ -73,5 +75,5 @@ def row(name: str, text: str = DONE, **more: Any) -> dict[str, Any]:
 
 
 def write_rows(path: Path, *rows: object) -> Path:
-    path.write_text("".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in rows), encoding="utf-8")
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), encoding="utf-8")
     return path

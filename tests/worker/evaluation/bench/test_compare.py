@@ -1,4 +1,4 @@
-"""A run beside an earlier one, and beside the same rows at the $0 tier."""
+"""A run compared with an earlier one and with the $0 tier."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from tests.worker.evaluation.bench.samples import GOOD, MERGED, WEAK_TEST, finding, row_outcome
+from tests.worker.evaluation.bench.samples import ABSTAIN, ACCEPT, GOOD, MERGED, REJECT, WEAK_TEST, finding, row_outcome
 from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
 from worker.domain.verdict.verdict import VERDICT_ADAPTER
 from worker.errors import InputError
@@ -20,20 +20,14 @@ from worker.evaluation.bench.rows import RowOutcome
 from worker.evaluation.bench.run_folder import VERDICTS_FILE
 
 
-def earlier(folder: Path, *outcomes: RowOutcome) -> Mapping[str, RowVerdict]:
-    lines = (
-        {"id": one.traits.id, "verdict": VERDICT_ADAPTER.dump_python(one.verdict, mode="json")} for one in outcomes
-    )
-    (folder / VERDICTS_FILE).write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+def save_run(folder: Path, *outcomes: RowOutcome) -> Mapping[str, RowVerdict]:
+    verdicts = {outcome.traits.id: VERDICT_ADAPTER.dump_python(outcome.verdict, mode="json") for outcome in outcomes}
+    lines = (json.dumps({"id": name, "verdict": verdict}) for name, verdict in verdicts.items())
+    (folder / VERDICTS_FILE).write_text("\n".join(lines))
     return read_earlier_run(folder)
 
 
-ACCEPT, ABSTAIN, RIGHT, OTHER = (
-    accept_verdict(),
-    abstain_verdict(),
-    reject_verdict(),
-    reject_verdict(category="scope_creep"),
-)
+RIGHT, OTHER = REJECT, reject_verdict(category="scope_creep")
 
 
 @pytest.mark.parametrize(
@@ -53,86 +47,78 @@ ACCEPT, ABSTAIN, RIGHT, OTHER = (
         ({}, ACCEPT, RIGHT, None),
     ],
 )
-def test_a_row_decided_differently_is_better_or_worse_by_what_was_expected(
+def test_changed_decision_is_better_or_worse_by_the_expectation(
     tmp_path: Path,
     expect: dict[str, Any],
     before: Any,
     now: Any,
     better: bool | None,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    (found,) = compare_runs([row_outcome(now, expect)], earlier(tmp_path, row_outcome(before, expect))).differences
-    assert found.is_better is better
+    earlier = save_run(tmp_path, row_outcome(before, expect))
+    (difference,) = compare_runs([row_outcome(now, expect)], earlier).differences
+    assert difference.is_better is better
 
 
-def test_another_category_or_reason_is_another_decision(tmp_path: Path) -> None:
-    old = earlier(tmp_path, row_outcome(ABSTAIN, {}, "a"), row_outcome(RIGHT, {}, "b"), row_outcome(RIGHT, {}, "c"))
-    now = [
-        row_outcome(abstain_verdict(abstain_reason="unproven"), {}, "a"),
-        row_outcome(OTHER, {}, "b"),
-        row_outcome(RIGHT, {}, "c"),
-    ]
-    found = compare_runs(now, old)
-    assert [(one.id, one.before, one.now) for one in found.differences] == [
+def test_changed_category_or_reason_is_a_changed_decision(tmp_path: Path) -> None:
+    old = save_run(tmp_path, row_outcome(ABSTAIN, {}, "a"), row_outcome(RIGHT, {}, "b"), row_outcome(RIGHT, {}, "c"))
+    unproven = abstain_verdict(abstain_reason="unproven")
+    now = [row_outcome(unproven, {}, "a"), row_outcome(OTHER, {}, "b"), row_outcome(RIGHT, {}, "c")]
+    comparison = compare_runs(now, old)
+    assert [(difference.id, difference.before, difference.now) for difference in comparison.differences] == [
         ("a", "abstain judge_unavailable", "abstain unproven"),
         ("b", "reject weak_test", "reject scope_creep"),
     ]
-    assert found.moved == ()
+    assert comparison.moved == ()
 
 
-def test_a_score_that_moved_under_the_same_decision_is_listed_the_farthest_first(tmp_path: Path) -> None:
+def test_moved_scores_are_listed_largest_change_first(tmp_path: Path) -> None:
     def at(*scores: float) -> list[RowOutcome]:
         expects: tuple[dict[str, Any], ...] = (GOOD, WEAK_TEST, {})
-        return [row_outcome(abstain_verdict(score=one), expects[n], str(n)) for n, one in enumerate(scores)]
+        return [row_outcome(abstain_verdict(score=score), expects[n], str(n)) for n, score in enumerate(scores)]
 
-    found = compare_runs(at(0.5, 0.7, 0.6), earlier(tmp_path, *at(0.5, 0.5, 0.5)))
-    assert [(one.id, one.before, one.now, one.is_better) for one in found.moved] == [
+    comparison = compare_runs(at(0.5, 0.7, 0.6), save_run(tmp_path, *at(0.5, 0.5, 0.5)))
+    assert [(change.id, change.before, change.now, change.is_better) for change in comparison.moved] == [
         ("1", 0.5, 0.7, False),
         ("2", 0.5, 0.6, None),
     ]
     assert compare_runs(at(0.6, 0.5, 0.5), read_earlier_run(tmp_path)).moved[0].is_better is True
 
 
-def test_signals_that_came_and_went_are_counted_by_rows(tmp_path: Path) -> None:
+def test_signal_changes_are_counted_by_row(tmp_path: Path) -> None:
     a, b = abstain_verdict(findings=[finding("a"), finding("a")]), abstain_verdict(findings=[finding("b")])
-    old = earlier(tmp_path, row_outcome(a, GOOD, "1"), row_outcome(a, WEAK_TEST, "2"), row_outcome(a, WEAK_TEST, "3"))
-    found = compare_runs(
-        [row_outcome(b, GOOD, "1"), row_outcome(b, WEAK_TEST, "2"), row_outcome(a, WEAK_TEST, "3")], old
-    )
-    assert found.signals == {"a": SignalSwing(0, 1, 0, 1), "b": SignalSwing(1, 0, 1, 0)}
+    old = save_run(tmp_path, row_outcome(a, GOOD, "1"), row_outcome(a, WEAK_TEST, "2"), row_outcome(a, WEAK_TEST, "3"))
+    now = [row_outcome(b, GOOD, "1"), row_outcome(b, WEAK_TEST, "2"), row_outcome(a, WEAK_TEST, "3")]
+    comparison = compare_runs(now, old)
+    assert comparison.signals == {"a": SignalSwing(0, 1, 0, 1), "b": SignalSwing(1, 0, 1, 0)}
 
 
-def test_only_rows_of_both_runs_are_compared_and_the_others_counted(tmp_path: Path) -> None:
-    old = earlier(
-        tmp_path, row_outcome(RIGHT, GOOD, "both"), row_outcome(RIGHT, GOOD, "old"), row_outcome(RIGHT, GOOD, "older")
-    )
-    found = compare_runs([row_outcome(ABSTAIN, GOOD, "both"), row_outcome(RIGHT, GOOD, "new")], old)
-    assert (found.rows, found.only_now, found.only_before) == (1, 1, 2)
-    assert (found.before.false_rejects, found.now.false_rejects) == (Share(1, 1), Share(0, 1))
+def test_only_common_rows_are_compared_and_others_counted(tmp_path: Path) -> None:
+    old = save_run(tmp_path, *(row_outcome(RIGHT, GOOD, name) for name in ("both", "old", "older")))
+    comparison = compare_runs([row_outcome(ABSTAIN, GOOD, "both"), row_outcome(RIGHT, GOOD, "new")], old)
+    assert (comparison.rows, comparison.only_now, comparison.only_before) == (1, 1, 2)
+    assert (comparison.before.false_rejects, comparison.now.false_rejects) == (Share(1, 1), Share(0, 1))
 
 
-def test_both_runs_have_their_figures_over_the_same_rows(tmp_path: Path) -> None:
+def test_both_runs_have_figures_over_the_same_rows(tmp_path: Path) -> None:
     def run(good: float, bad: Any) -> list[RowOutcome]:
-        return [
-            row_outcome(abstain_verdict(score=good), GOOD, "g"),
-            row_outcome(bad, WEAK_TEST, "b"),
-            row_outcome(ABSTAIN, GOOD, "x", file="x"),
-        ]
+        rows = [row_outcome(abstain_verdict(score=good), GOOD, "g"), row_outcome(bad, WEAK_TEST, "b")]
+        return [*rows, row_outcome(ABSTAIN, GOOD, "x", file="x")]
 
-    found = compare_runs(run(0.6, RIGHT), earlier(tmp_path, *run(0.4, abstain_verdict(score=0.5))))
-    assert (found.before.rejected_rightly, found.now.rejected_rightly) == (Share(0, 1), Share(1, 1))
-    before, now = found.before.areas, found.now.areas
-    assert [one and one.value for one in before.values()] == [0.0, None]
-    assert [one and one.value for one in now.values()] == [1.0, None]
+    comparison = compare_runs(run(0.6, RIGHT), save_run(tmp_path, *run(0.4, abstain_verdict(score=0.5))))
+    assert (comparison.before.rejected_rightly, comparison.now.rejected_rightly) == (Share(0, 1), Share(1, 1))
+    before, now = comparison.before.areas, comparison.now.areas
+    assert [area and area.value for area in before.values()] == [0.0, None]
+    assert [area and area.value for area in now.values()] == [1.0, None]
     assert list(now) == ["rows.jsonl", "x"]
 
 
-def test_a_run_of_another_version_is_read_as_far_as_it_is_compared(tmp_path: Path) -> None:
+def test_earlier_run_of_another_version_is_read(tmp_path: Path) -> None:
     verdict = {"verdict_version": 9, "decision": "accept", "score": 0.8, "mood": "fine"}
     (tmp_path / VERDICTS_FILE).write_text(json.dumps({"id": "a", "verdict": verdict, "more": 1}))
     assert read_earlier_run(tmp_path)["a"] == RowVerdict(decision="accept", score=0.8)
 
 
-def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"verdicts\.jsonl can't be read"):
         read_earlier_run(tmp_path)
     (tmp_path / VERDICTS_FILE).write_text('{"id": "a", "verdict": {"decision": "perhaps", "score": 1}}\n')
@@ -154,20 +140,20 @@ MODEL = [
     row_outcome(reject_verdict(score=0.2), {}, "unknown"),
     row_outcome(reject_verdict(score=0.2), {**WEAK_TEST, "label": "weak"}, "weak"),
 ]
-BESIDE = compare_tiers(ZERO, MODEL, Decimal("0.012"), Decimal(2))
+TIERS = compare_tiers(ZERO, MODEL, Decimal("0.012"), Decimal(2))
 
 
-def test_both_tiers_are_counted_over_the_rows_whose_truth_is_known() -> None:
-    zero, model = BESIDE.zero, BESIDE.model
+def test_tiers_are_compared_over_labelled_rows() -> None:
+    zero, model = TIERS.zero, TIERS.model
     assert (zero.decided, zero.right, zero.accepts_right) == (Share(1, 3), Share(1, 1), Share(0, 0))
     assert (zero.good_accepted, zero.rejects_right, zero.bad_rejected) == (Share(0, 1), Share(1, 1), Share(1, 2))
     assert (model.decided, model.right, model.accepts_right) == (Share(3, 3), Share(2, 3), Share(1, 2))
     assert (model.good_accepted, model.rejects_right, model.bad_rejected) == (Share(1, 1), Share(1, 1), Share(1, 2))
-    assert BESIDE.agreement == Share(1, 5)
+    assert TIERS.agreement == Share(1, 5)
 
 
-def test_the_report_says_both_with_their_intervals() -> None:
-    assert "\n".join(tiers_section(BESIDE)) == snapshot("""\
+def test_tiers_section_shows_both_tiers_with_intervals() -> None:
+    assert "\n".join(tiers_section(TIERS)) == snapshot("""\
 ## Beside the $0 tier
 
 The model was asked about 0.0 % (0 of 5; 0.0 to 43.4 %) of the dossiers. Spent: $0.012 of $2,
@@ -190,6 +176,6 @@ the dossiers again.
     assert list(tiers_section(None)) == []
 
 
-def test_an_empty_side_is_none_there() -> None:
+def test_tiers_section_without_labelled_rows_says_none_there() -> None:
     text = "\n".join(tiers_section(compare_tiers(ZERO[3:4], MODEL[3:4], Decimal(0), Decimal(1))))
     assert "| calibration error (ECE) | none there | none there |" in text

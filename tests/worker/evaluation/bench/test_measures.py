@@ -1,4 +1,4 @@
-"""The statistics of the bench, against values worked out elsewhere."""
+"""Shares, ROC areas, pairs and calibration, against reference values."""
 
 from itertools import pairwise
 from math import sqrt
@@ -37,21 +37,19 @@ Groups = list[tuple[str, list[float], list[float]]]
         (0, 0, 0.0, 1.0),
     ],
 )
-def test_an_interval_of_a_share_is_wilsons(hits: int, of: int, low: float, high: float) -> None:
+def test_share_has_a_wilson_interval(hits: int, of: int, low: float, high: float) -> None:
     share = Share(hits, of)
     assert (share.rate, share.low, share.high) == pytest.approx((hits / of if of else 0.0, low, high), abs=5e-5)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 10_000))
-def test_an_interval_holds_its_rate(hits: int, more: int) -> None:
+def test_share_interval_contains_its_rate(hits: int, more: int) -> None:
     share = Share(hits, hits + more)
     assert 0 <= share.low <= share.rate <= share.high <= 1
 
 
 @given(SCORES, SCORES)
-def test_the_area_is_the_share_of_pairs_that_the_good_one_wins_and_lies_under_the_curve(
-    good: list[float], bad: list[float]
-) -> None:
+def test_roc_area_is_the_share_of_won_pairs_and_the_area_under_the_curve(good: list[float], bad: list[float]) -> None:
     area, points = roc_area(good, bad), roc_curve(good, bad)
     if area is None:
         assert not good or not bad
@@ -64,7 +62,7 @@ def test_the_area_is_the_share_of_pairs_that_the_good_one_wins_and_lies_under_th
 
 
 @pytest.mark.parametrize(("good", "bad"), [(60, 60), (200, 20), (20, 200)])
-def test_an_interval_of_an_area_is_hanley_and_mcneils(good: int, bad: int) -> None:
+def test_roc_area_has_a_hanley_mcneil_interval(good: int, bad: int) -> None:
     area = roc_area([number / good + 0.4 for number in range(good)], [number / bad for number in range(bad)])
     assert area is not None
     value = area.value
@@ -74,7 +72,7 @@ def test_an_interval_of_an_area_is_hanley_and_mcneils(good: int, bad: int) -> No
 
 
 @pytest.mark.parametrize(("rows", "least", "most"), [(2, 0.0, 0.7), (200, 0.99, 0.9999)])
-def test_a_perfect_order_of_few_is_not_certain(rows: int, least: float, most: float) -> None:
+def test_perfect_ranking_of_few_rows_has_a_wide_interval(rows: int, least: float, most: float) -> None:
     area = roc_area([0.9] * rows, [0.1] * rows)
     assert area is not None
     assert least < area.low < most
@@ -89,9 +87,7 @@ def test_a_perfect_order_of_few_is_not_certain(rows: int, least: float, most: fl
         ([], [0.5], [(0, 0), (1, 0)]),
     ],
 )
-def test_a_curve_goes_from_none_to_all_through_every_score(
-    good: list[float], bad: list[float], points: list[tuple[float, float]]
-) -> None:
+def test_roc_curve_passes_each_score(good: list[float], bad: list[float], points: list[tuple[float, float]]) -> None:
     assert roc_curve(good, bad) == tuple(CurvePoint(*point) for point in points)
 
 
@@ -113,16 +109,14 @@ GROUPS: list[tuple[Groups, tuple[float, int, int] | None]] = [
 
 
 @pytest.mark.parametrize(
-    ("groups", "won"),
-    GROUPS,
-    ids=["pairs of one group", "a group counts by its pairs", "no group with both", "no row"],
+    ("groups", "won"), GROUPS, ids=["pairs of one group", "a group counts by its pairs", "no group with both", "no row"]
 )
-def test_only_rows_of_one_group_are_compared(groups: Groups, won: tuple[float, int, int] | None) -> None:
-    found = pairs_won(ranked(groups))
-    assert (found and (found.rate, found.pairs, found.groups)) == won
+def test_only_rows_of_the_same_group_are_paired(groups: Groups, won: tuple[float, int, int] | None) -> None:
+    share = pairs_won(ranked(groups))
+    assert (share and (share.rate, share.pairs, share.groups)) == won
 
 
-def test_groups_that_disagree_are_drawn_for_the_interval_and_always_alike() -> None:
+def test_pairs_interval_is_bootstrapped_over_groups_deterministically() -> None:
     rows = ranked([(f"g{number}", [0.9], [0.1 if number % 4 else 0.95]) for number in range(40)])
     won = pairs_won(rows)
     assert won is not None
@@ -133,7 +127,7 @@ def test_groups_that_disagree_are_drawn_for_the_interval_and_always_alike() -> N
 
 
 @pytest.mark.parametrize(("groups", "lost"), [(10, 0), (9, 1)], ids=["all agree", "few"])
-def test_groups_that_vary_too_little_promise_no_more_than_wilson(groups: int, lost: int) -> None:
+def test_pairs_interval_of_uniform_groups_is_wilson(groups: int, lost: int) -> None:
     won = pairs_won(ranked([(f"g{number}", [0.9], [0.95 if number < lost else 0.1]) for number in range(groups)]))
     share = Share(groups - lost, groups)
     assert won is not None
@@ -149,11 +143,8 @@ def test_groups_that_vary_too_little_promise_no_more_than_wilson(groups: int, lo
     ],
     ids=["one of two", "alike, on either side", "losing"],
 )
-def test_a_lift_is_what_the_score_wins_beyond_the_baseline(
-    rows: list[tuple[str, float, float, float, float]],
-    rate: float,
-    low: tuple[float, float],
-    high: tuple[float, float],
+def test_lift_is_the_gain_over_the_baseline(
+    rows: list[tuple[str, float, float, float, float]], rate: float, low: tuple[float, float], high: tuple[float, float]
 ) -> None:
     lift = pairs_lift(
         row
@@ -167,7 +158,7 @@ def test_a_lift_is_what_the_score_wins_beyond_the_baseline(
     assert pairs_lift([]) is None
 
 
-def test_a_calibrated_score_of_a_tenth_is_good_in_a_tenth() -> None:
+def test_calibration_bins_hold_mean_score_and_share_of_good_rows() -> None:
     rows = [(0.72, True), (0.78, False), (1.0, True), (0.0, False)]
     assert calibration_bins(rows) == (
         CalibrationBin(0.0, 0.1, 0.0, Share(0, 1)),
@@ -185,9 +176,9 @@ def test_a_calibrated_score_of_a_tenth_is_good_in_a_tenth() -> None:
         ([(0.95, True)] * 10 + [(0.95, False)] * 10, 0.45),
     ],
 )
-def test_the_calibration_error_is_the_gap_between_score_and_share(rows: list[tuple[float, bool]], error: float) -> None:
-    found = calibration_error(rows)
-    assert found is not None
-    assert found.value == pytest.approx(error, abs=1e-9)
-    assert found.low <= found.high
+def test_calibration_error_is_the_gap_between_score_and_share(rows: list[tuple[float, bool]], error: float) -> None:
+    measured = calibration_error(rows)
+    assert measured is not None
+    assert measured.value == pytest.approx(error, abs=1e-9)
+    assert measured.low <= measured.high
     assert calibration_error([]) is None

@@ -1,4 +1,4 @@
-"""report.md, word for word on a small made corpus, report.json, and the pictures: the same bytes for the same figures."""
+"""report.md and report.json of a small corpus, and the plots."""
 
 import json
 import re
@@ -10,8 +10,18 @@ from xml.etree import ElementTree as ET
 import pytest
 from inline_snapshot import snapshot
 
-from tests.worker.evaluation.bench.samples import GOOD, PLAN, WEAK_TEST, finding, row_outcome, scored_outcome
-from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
+from tests.worker.evaluation.bench.samples import (
+    ABSTAIN,
+    ACCEPT,
+    GOOD,
+    PLAN,
+    REJECT,
+    WEAK_TEST,
+    finding,
+    row_outcome,
+    scored_outcome,
+)
+from tests.worker.judge.samples import abstain_verdict, reject_verdict
 from worker.evaluation.bench.compare import RowVerdict, compare_runs
 from worker.evaluation.bench.plots import draw_plots
 from worker.evaluation.bench.report import MOST_ROWS, report_json, report_page, report_summary
@@ -20,14 +30,14 @@ from worker.signals.signal import SignalScope
 
 AT_TEN = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "line": 10}]}
 GAP = {"decision": "reject", "category": "acceptance_gap", "missing": ["AC1"], "kind": "size_matched"}
-BROKEN = "It says: <b>@team</b> | `a` | [x](http://evil.example) " + "z" * 300
+HOSTILE = "It says: <b>@team</b> | `a` | [x](http://evil.example) " + "z" * 300
 CORPUS = [
-    row_outcome(accept_verdict(), {**GOOD, "why": "safe"}, "safe-1", lines=2, ms=1.5),
+    row_outcome(ACCEPT, {**GOOD, "why": "safe"}, "safe-1", lines=2, ms=1.5),
     row_outcome(
         abstain_verdict(score=0.6), {**GOOD, "why": "clean"}, "clean-1", language="go", repository="acme/tools"
     ),
     row_outcome(
-        reject_verdict(concern=BROKEN), {**GOOD, "why": "clean"}, "clean|2", whole_files=False, ms=80.0, bytes=12_345
+        reject_verdict(concern=HOSTILE), {**GOOD, "why": "clean"}, "clean|2", whole_files=False, ms=80.0, bytes=12_345
     ),
     row_outcome(
         reject_verdict(findings=[finding()]),
@@ -63,16 +73,16 @@ PLOTS = {"What was decided": "decisions.svg", "Calibration of the score": "calib
 
 
 def without_signals(text: str) -> str:
-    """The table of all signals grows with the code: of it only what fired here."""
+    """Only the signals that fired here, since the table lists all."""
     return re.sub(r"^\| `(?!test_without_assertion).*\| (?:fact|suspicion) \|.*\n", "", text, flags=re.MULTILINE)
 
 
-def test_a_report_reads_like_this() -> None:
+def test_report_page() -> None:
     text = without_signals(report_page(compute_report(CORPUS), PLAN, PLOTS, None))
     assert text == (Path(__file__).parent / "report.md").read_text(encoding="utf-8")
 
 
-def test_a_comparison_comes_first_and_reads_like_this() -> None:
+def test_comparison_comes_first_in_the_report() -> None:
     text = report_page(compute_report(CORPUS), PLAN, PLOTS, compare_runs(CORPUS, EARLIER))
     compared = text[text.index("## Compared") : text.index("![What was decided]")]
     assert compared == snapshot("""\
@@ -107,7 +117,7 @@ Decided alike with another score: 1; 1 nearer to what was expected, 0 farther.
 """)
 
 
-def test_two_runs_that_say_the_same_are_said_to() -> None:
+def test_comparison_of_identical_runs_lists_no_difference() -> None:
     same = {"safe-1": RowVerdict(decision="accept", score=0.937)}
     text = report_page(compute_report(CORPUS[:1]), PLAN, {}, compare_runs(CORPUS[:1], same))
     compared = text[text.index("## Compared") : text.index("There are no plots")]
@@ -128,7 +138,7 @@ Decided alike with another score: 0; 0 nearer to what was expected, 0 farther.
 """)
 
 
-def test_the_terminal_is_told_the_chief_figures() -> None:
+def test_summary_has_the_main_figures() -> None:
     assert report_summary(compute_report(CORPUS), "out/report.md") == snapshot("""\
 8 dossiers judged, 5.0 ms each at the median.
 Good changes rejected: 25.0 % (1 of 4; 4.6 to 69.9 %).
@@ -139,42 +149,38 @@ Report: out/report.md
 """)
 
 
-def test_the_terminal_is_told_how_many_met_criteria_are_called_unmet_where_some_are_listed() -> None:
+def test_summary_has_the_share_of_met_criteria_called_unmet() -> None:
     states = [{"id": "AC1", "status": "missing"}, {"id": "AC2", "status": "unverifiable"}]
     listed = row_outcome(abstain_verdict(criteria=states), GOOD, looks=(SignalScope.ISSUE,))
     text = report_summary(compute_report([listed]), "r")
     assert "\nListed criteria of good changes that are called missing or partly met: 50.0 % (1 of 2; " in text
 
 
-def test_a_corpus_of_one_unknown_row_says_what_it_can_not() -> None:
-    text = without_signals(report_page(compute_report([row_outcome(abstain_verdict())]), PLAN, {}, None))
+def test_report_of_one_unlabelled_row() -> None:
+    text = without_signals(report_page(compute_report([row_outcome(ABSTAIN)]), PLAN, {}, None))
     assert text == (Path(__file__).parent / "report_of_one.md").read_text(encoding="utf-8")
-    assert (
-        report_summary(compute_report([row_outcome(abstain_verdict())]), "r")
-        == "1 dossier judged, 5.0 ms each at the median.\nReport: r\n"
-    )
+    summary = report_summary(compute_report([row_outcome(ABSTAIN)]), "r")
+    assert summary == "1 dossier judged, 5.0 ms each at the median.\nReport: r\n"
 
 
-def test_a_table_that_is_cut_says_how_many_are_left_out() -> None:
-    rows = [row_outcome(reject_verdict(), GOOD, f"r{one}") for one in range(MOST_ROWS + 3)]
+def test_truncated_table_says_how_many_rows_are_left_out() -> None:
+    rows = [row_outcome(REJECT, GOOD, f"r{number}") for number in range(MOST_ROWS + 3)]
     text = report_page(compute_report(rows), PLAN, {}, None)
     wrong = text[text.index("## Decided against") :]
     assert wrong.count("| `r") - wrong[wrong.index("## Categories") :].count("| `r") == MOST_ROWS
     assert "\n3 more are in report.json.\n" in wrong
 
 
-def test_an_unknown_price_is_said() -> None:
+def test_report_says_that_a_price_is_unknown() -> None:
     costly = row_outcome(abstain_verdict(judge_kind="hybrid", judge_model="m", judge_cost_usd=None))
     assert "Cost of models: unknown." in report_page(compute_report([costly]), PLAN, {}, None)
 
 
-ROWS = [
-    row_outcome(abstain_verdict(score=0.6), GOOD, "a"),
-    row_outcome(reject_verdict(), {**WEAK_TEST, "pair": "a"}, "b", ms=7.25),
-]
+TWIN = row_outcome(abstain_verdict(score=0.6), GOOD, "a")
+ROWS = [TWIN, row_outcome(REJECT, {**WEAK_TEST, "pair": "a"}, "b", ms=7.25)]
 
 
-def test_every_figure_stands_under_its_name_with_its_interval() -> None:
+def test_report_json_has_each_figure_with_its_interval() -> None:
     report = json.loads(report_json(compute_report(ROWS), PLAN, None))
     assert report["run"]["files"] == [["rows.jsonl", "sha256:f"]]
     assert report["rows"] == 2
@@ -190,15 +196,14 @@ def test_every_figure_stands_under_its_name_with_its_interval() -> None:
     assert report["against"] is None
 
 
-def test_a_share_of_nothing_has_no_rate() -> None:
+def test_report_json_has_no_rate_for_an_empty_share() -> None:
     share = json.loads(report_json(compute_report(ROWS), PLAN, None))["categories"]["scope_creep"]["recall"]
     assert share == {"hits": 0, "of": 0, "rate": None, "low": 0.0, "high": 1.0}
 
 
-def test_a_comparison_is_in_it_case_by_case() -> None:
-    compared = compare_runs(
-        ROWS, {"a": RowVerdict(decision="accept", score=0.9), "x": RowVerdict(decision="accept", score=0.9)}
-    )
+def test_report_json_lists_each_difference() -> None:
+    accepted = RowVerdict(decision="accept", score=0.9)
+    compared = compare_runs(ROWS, {"a": accepted, "x": accepted})
     against = json.loads(report_json(compute_report(ROWS), PLAN, compared))["against"]
     assert (against["rows"], against["only_now"], against["only_before"]) == (1, 1, 1)
     assert against["differences"] == [
@@ -213,20 +218,20 @@ def test_a_comparison_is_in_it_case_by_case() -> None:
     ]
 
 
-drawn = pytest.mark.skipif(find_spec("matplotlib") is None, reason="an extra")
+needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="an extra")
 
 PLOTTED = [
     scored_outcome(0.9, good=True, name="a"),
     scored_outcome(0.2, good=False, name="b"),
-    row_outcome(reject_verdict(), WEAK_TEST, "c"),
-    row_outcome(abstain_verdict(), GOOD, "d", file="other.jsonl"),
+    row_outcome(REJECT, WEAK_TEST, "c"),
+    row_outcome(ABSTAIN, GOOD, "d", file="other.jsonl"),
 ]
 PICTURES = ["decisions.svg", "categories.svg", "roc.svg", "calibration.svg", "signals.svg"]
 
 
-@drawn
+@needs_matplotlib
 @pytest.mark.slow
-def test_there_is_a_picture_for_every_kind_of_figure_and_the_same_bytes_for_the_same_figures(tmp_path: Path) -> None:
+def test_plots_are_deterministic_and_cover_each_kind_of_figure(tmp_path: Path) -> None:
     first, second = (
         {name: (tmp_path / name).read_bytes() for name in draw_plots(compute_report(PLOTTED), tmp_path).values()}
         for _ in "ab"
@@ -237,7 +242,7 @@ def test_there_is_a_picture_for_every_kind_of_figure_and_the_same_bytes_for_the_
         assert ET.parse(tmp_path / name).getroot().tag.endswith("svg")  # noqa: S314 - drawn by ourselves
 
 
-@drawn
-def test_what_has_no_figures_is_not_drawn(tmp_path: Path) -> None:
-    assert list(draw_plots(compute_report([row_outcome(abstain_verdict())]), tmp_path).values()) == ["decisions.svg"]
+@needs_matplotlib
+def test_no_plot_is_drawn_without_figures(tmp_path: Path) -> None:
+    assert list(draw_plots(compute_report([row_outcome(ABSTAIN)]), tmp_path).values()) == ["decisions.svg"]
     assert [path.name for path in tmp_path.iterdir()] == ["decisions.svg"]

@@ -1,4 +1,4 @@
-"""Bench files: what a row is, how a line that is none is refused, what found, named and marked mean."""
+"""Rows of bench files, invalid ones, and what found, named and marked mean."""
 
 import gzip
 import json
@@ -7,8 +7,18 @@ from typing import Any
 
 import pytest
 
-from tests.worker.evaluation.bench.samples import WEAK_TEST, finding, row, row_outcome, traits, write_rows
-from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
+from tests.worker.evaluation.bench.samples import (
+    ABSTAIN,
+    ACCEPT,
+    REJECT,
+    WEAK_TEST,
+    finding,
+    row,
+    row_outcome,
+    traits,
+    write_rows,
+)
+from tests.worker.judge.samples import abstain_verdict, reject_verdict
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Category
 from worker.errors import InputError
 from worker.evaluation.bench.rows import (
@@ -24,24 +34,24 @@ from worker.evaluation.bench.run_folder import TRAITS_FILE, VERDICTS_FILE
 from worker.evaluation.evaluate_block import EvaluateBlock
 
 
-def test_rows_are_read_packed_or_not_and_empty_lines_are_left_out(tmp_path: Path) -> None:
+def test_rows_are_read_from_plain_and_gzip_files(tmp_path: Path) -> None:
     plain = write_rows(tmp_path / "a.jsonl", row("one"), "", "  ", row("two", expect={"decision": "accept"}))
     packed = tmp_path / "b.jsonl.gz"
     packed.write_bytes(gzip.compress(json.dumps(row("three")).encode()))
     misnamed = tmp_path / "c.jsonl"
     misnamed.write_bytes(gzip.compress(json.dumps(row("four")).encode()))
-    known = survey_rows([plain, packed, misnamed])
-    assert [(one.file, one.id, one.expect.decision) for one in known] == [
+    summaries = survey_rows([plain, packed, misnamed])
+    assert [(summary.file, summary.id, summary.expect.decision) for summary in summaries] == [
         ("a.jsonl", "one", None),
         ("a.jsonl", "two", "accept"),
         ("b.jsonl.gz", "three", None),
         ("c.jsonl", "four", None),
     ]
-    assert [one.number for one in read_lines(plain)] == [1, 4]
+    assert [line.number for line in read_lines(plain)] == [1, 4]
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "problem"),
     [
         ("{", "the whole line: Invalid JSON"),
         ("[]", "the whole line: "),
@@ -54,25 +64,23 @@ def test_rows_are_read_packed_or_not_and_empty_lines_are_left_out(tmp_path: Path
         ({**row("a"), "dossier": {**row("a")["dossier"], "dif": ""}}, "dossier.dif: unknown field"),
     ],
 )
-def test_a_line_that_is_no_row_is_named_with_its_field(tmp_path: Path, line: object, said: str) -> None:
+def test_invalid_row_is_refused_with_its_line_and_field(tmp_path: Path, line: object, problem: str) -> None:
     path = write_rows(tmp_path / "rows.jsonl", row("fine"), "", line, row("later"))
     with pytest.raises(InputError) as raised:
         survey_rows([path])
-    assert str(raised.value).startswith(f"{path}:3: {said}")
+    assert str(raised.value).startswith(f"{path}:3: {problem}")
     assert str(raised.value).endswith("The format: docs/bench.md.")
 
 
-def test_an_id_stands_once_in_all_files(tmp_path: Path) -> None:
-    first, second = (
-        write_rows(tmp_path / "a.jsonl", row("one")),
-        write_rows(tmp_path / "b.jsonl", row("two"), row("one")),
-    )
+def test_duplicate_id_across_files_is_refused(tmp_path: Path) -> None:
+    first = write_rows(tmp_path / "a.jsonl", row("one"))
+    second = write_rows(tmp_path / "b.jsonl", row("two"), row("one"))
     with pytest.raises(InputError) as raised:
         survey_rows([first, second])
     assert str(raised.value).startswith(f"{second}:2: id: one stands at {first}:1 too")
 
 
-def test_files_without_a_row_are_refused_but_not_one_beside_another(tmp_path: Path) -> None:
+def test_files_without_any_row_are_refused(tmp_path: Path) -> None:
     empty, full = write_rows(tmp_path / "empty.jsonl"), write_rows(tmp_path / "full.jsonl", row("one"))
     assert len(survey_rows([empty, full])) == 1
     with pytest.raises(InputError, match=r"^There is no row in .*empty\.jsonl\. The format"):
@@ -88,7 +96,7 @@ def test_files_without_a_row_are_refused_but_not_one_beside_another(tmp_path: Pa
     ],
     ids=["no header", "cut off", "not there"],
 )
-def test_a_file_that_cant_be_read_is_the_callers_to_mend(tmp_path: Path, raw: bytes | None, problem: str) -> None:
+def test_unreadable_file_is_an_input_error(tmp_path: Path, raw: bytes | None, problem: str) -> None:
     path = tmp_path / "rows.jsonl.gz"
     if raw is not None:
         path.write_bytes(raw)
@@ -96,9 +104,9 @@ def test_a_file_that_cant_be_read_is_the_callers_to_mend(tmp_path: Path, raw: by
         survey_rows([path])
 
 
-def test_what_else_an_expectation_says_is_left_alone() -> None:
-    said = {"decision": "reject", "lang": "go", "criteria": [1], "where": [{"path": "a.go", "why": "x"}]}
-    assert ExpectedVerdict.model_validate(said).where[0].path == "a.go"
+def test_unknown_fields_of_an_expectation_are_ignored() -> None:
+    expectation = {"decision": "reject", "lang": "go", "criteria": [1], "where": [{"path": "a.go", "why": "x"}]}
+    assert ExpectedVerdict.model_validate(expectation).where[0].path == "a.go"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +127,7 @@ def test_what_else_an_expectation_says_is_left_alone() -> None:
         ({}, None, "unknown"),
     ],
 )
-def test_what_is_known_of_a_row_says_whether_it_is_good_and_with_which_it_is_counted(
+def test_expectation_decides_whether_a_row_is_good_and_its_group(
     expect: dict[str, Any],
     good: bool | None,  # noqa: FBT001 - a parameter of the test
     group: str,
@@ -128,14 +136,10 @@ def test_what_is_known_of_a_row_says_whether_it_is_good_and_with_which_it_is_cou
     assert (expected.good, expected.group) == (good, group)
 
 
-def test_the_documents_name_every_field_that_is_read() -> None:
+def test_bench_documentation_names_each_field() -> None:
     text = (Path(__file__).resolve().parents[4] / "docs" / "bench.md").read_text()
-    fields = [
-        *BenchRow.model_fields,
-        *ExpectedVerdict.model_fields,
-        *DefectPlace.model_fields,
-        *EvaluateBlock.model_fields,
-    ]
+    models = (BenchRow, ExpectedVerdict, DefectPlace, EvaluateBlock)
+    fields = [name for model in models for name in model.model_fields]
     assert not [name for name in fields if f"`{name}`" not in text and f'"{name}"' not in text]
 
 
@@ -154,10 +158,8 @@ AT_TEN: dict[str, Any] = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "li
         ({"decision": "accept"}, "weak_test", False),
     ],
 )
-def test_a_reject_is_right_with_the_expected_category_or_a_fair_one(
-    expect: dict[str, Any], category: str | None, *, is_right: bool
-) -> None:
-    verdict = abstain_verdict() if category is None else reject_verdict(category=category)
+def test_reject_is_right_with_allowed_category(expect: dict[str, Any], category: str | None, *, is_right: bool) -> None:
+    verdict = ABSTAIN if category is None else reject_verdict(category=category)
     assert row_outcome(verdict, expect).is_rejected_rightly is is_right
     assert ExpectedVerdict.model_validate(expect).allows(None) is ("category" not in expect)
 
@@ -185,13 +187,13 @@ A_FILE: dict[str, Any] = {**WEAK_TEST, "where": [{"path": "tests/test_a.py"}]}
         (WEAK_TEST, NOWHERE, True, False),
     ],
 )
-def test_found_is_a_finding_of_the_category_within_three_lines_and_named_is_one_in_the_file(
+def test_defect_is_found_within_three_lines_and_named_within_its_file(
     expect: dict[str, Any], changes: dict[str, Any], *, is_found: bool, is_named: bool
 ) -> None:
     row = row_outcome(abstain_verdict(findings=[finding(**changes)]), expect)
     assert (row.is_found, row.is_named) == (is_found, is_named)
-    assert not row_outcome(abstain_verdict(), expect).is_found
-    assert row_outcome(reject_verdict(), expect).is_found, "rightly, wherever its findings stand"
+    assert not row_outcome(ABSTAIN, expect).is_found
+    assert row_outcome(REJECT, expect).is_found, "a right reject counts wherever its findings are"
 
 
 @pytest.mark.parametrize(
@@ -207,45 +209,37 @@ def test_found_is_a_finding_of_the_category_within_three_lines_and_named_is_one_
         ("unverifiable unverifiable unverifiable", "AC1, AC2, AC3", False),
     ],
 )
-def test_marked_is_the_unmet_criterion_called_so_or_held_in_doubt_with_at_most_one_other(
-    states: str, in_doubt: str, *, is_marked: bool
-) -> None:
+def test_unmet_criterion_is_marked_if_missing_or_in_doubt(states: str, in_doubt: str, *, is_marked: bool) -> None:
     criteria = [{"id": f"AC{number}", "status": state} for number, state in enumerate(states.split(), start=1)]
     gap = {"decision": "reject", "category": "acceptance_gap", "missing": ["AC1"]}
     verdict = abstain_verdict(criteria=criteria, signals={"criteria_in_doubt": in_doubt} if in_doubt else {})
     assert row_outcome(verdict, gap).is_marked is is_marked
 
 
-def test_a_category_is_suspected_by_any_of_its_findings() -> None:
+def test_finding_makes_its_category_suspected() -> None:
     seen = row_outcome(abstain_verdict(findings=[finding()]))
     assert seen.suspects(Category.WEAK_TEST)
     assert not seen.suspects(Category.SCOPE_CREEP)
 
 
-KNOWN = (
-    RowSummary("rows.jsonl", "a", ExpectedVerdict()),
-    RowSummary("rows.jsonl", "b", ExpectedVerdict(outcome="merged")),
-)
+MERGED = ExpectedVerdict(outcome="merged")
+SUMMARIES = (RowSummary("rows.jsonl", "a", ExpectedVerdict()), RowSummary("rows.jsonl", "b", MERGED))
 
 
-def kept(folder: Path, *names: str) -> Path:
-    (folder / VERDICTS_FILE).write_text(
-        "".join(
-            json.dumps({"id": one, "verdict": VERDICT_ADAPTER.dump_python(accept_verdict(), mode="json")}) + "\n"
-            for one in names
-        )
-    )
-    (folder / TRAITS_FILE).write_text("".join(f"{traits(one).model_dump_json()}\n" for one in names))
+def write_run(folder: Path, *names: str) -> Path:
+    lines = [{"id": name, "verdict": VERDICT_ADAPTER.dump_python(ACCEPT, mode="json")} for name in names]
+    (folder / VERDICTS_FILE).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (folder / TRAITS_FILE).write_text("".join(f"{traits(name).model_dump_json()}\n" for name in names))
     return folder
 
 
-def test_a_finished_run_is_read_with_what_its_rows_expect(tmp_path: Path) -> None:
-    first, second = read_outcomes(KNOWN, kept(tmp_path, "a", "b"))
-    assert (first.verdict, first.traits) == (accept_verdict(), traits("a"))
+def test_finished_run_is_read_with_its_expectations(tmp_path: Path) -> None:
+    first, second = read_outcomes(SUMMARIES, write_run(tmp_path, "a", "b"))
+    assert (first.verdict, first.traits) == (ACCEPT, traits("a"))
     assert second.expect.outcome == "merged"
 
 
 @pytest.mark.parametrize("names", [("a",), ("a", "b", "c"), ("b", "a")])
-def test_a_run_of_other_rows_is_refused(tmp_path: Path, names: tuple[str, ...]) -> None:
+def test_run_of_other_rows_is_refused(tmp_path: Path, names: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match=r"does not fit these files: .*Give another --out"):
-        read_outcomes(KNOWN, kept(tmp_path, *names))
+        read_outcomes(SUMMARIES, write_run(tmp_path, *names))

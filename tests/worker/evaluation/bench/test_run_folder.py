@@ -1,6 +1,7 @@
-"""The folder of a run: never two runs in one, and whole whatever stopped it; one limit of money for all its processes."""
+"""The folder of a run: its lock, its plan, its truncation, and the budget that its processes share."""
 
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from decimal import Decimal
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,48 +27,45 @@ from worker.evaluation.bench.run_folder import (
 )
 
 
-def test_a_plan_follows_from_the_rubric_the_code_and_the_files(tmp_path: Path) -> None:
+def test_plan_depends_on_rubric_tier_and_files(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "rows.jsonl", row("a"))
     plan = make_plan([path], judge_context(), "heuristic")
     assert plan == make_plan([path], judge_context(), "heuristic")
     write_rows(path, row("b"))
     other = make_plan([path], judge_context(), "hybrid")
     assert {name for name, now in other if getattr(plan, name) != now} == {"files", "tier"}
-    heavier = judge_context().rubric.model_copy(update={"version": "another"})
-    assert (
-        make_plan([path], type(judge_context())(heavier, judge_context().prompt, 0.7), "heuristic").rubric
-        != plan.rubric
-    )
+    rubric = judge_context().rubric.model_copy(update={"version": "another"})
+    assert make_plan([path], replace(judge_context(), rubric=rubric), "heuristic").rubric != plan.rubric
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_plan_names_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing\.jsonl can't be read: No such file"):
         make_plan([tmp_path / "nothing.jsonl"], judge_context(), "heuristic")
 
 
-def test_a_folder_is_made_and_goes_on_with_the_same_run(tmp_path: Path) -> None:
+def test_folder_is_created_and_accepts_the_same_run(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "out"
     prepare_folder(folder, PLAN)
     prepare_folder(folder, PLAN)
     assert [path.name for path in folder.iterdir()] == [RUN_FILE]
 
 
-def test_another_run_in_the_folder_is_refused_by_what_differs(tmp_path: Path) -> None:
+def test_folder_refuses_another_run_and_names_the_differences(tmp_path: Path) -> None:
     prepare_folder(tmp_path, PLAN)
     with pytest.raises(InputError, match=r"holds a run with another rubric and code\. Give another folder with --out"):
         prepare_folder(tmp_path, PLAN.model_copy(update={"rubric": "sha256:x", "code": "sha256:y"}))
 
 
-@pytest.mark.parametrize("said", [None, "", '{"tier": "heuristic"}', "[]"])
-def test_a_run_that_nobody_can_tell_is_refused(tmp_path: Path, said: str | None) -> None:
+@pytest.mark.parametrize("plan", [None, "", '{"tier": "heuristic"}', "[]"])
+def test_folder_with_an_unreadable_plan_is_refused(tmp_path: Path, plan: str | None) -> None:
     (tmp_path / VERDICTS_FILE).write_text("{}\n")
-    if said is not None:
-        (tmp_path / RUN_FILE).write_text(said)
+    if plan is not None:
+        (tmp_path / RUN_FILE).write_text(plan)
     with pytest.raises(InputError, match=r"holds a run that nobody can tell\."):
         prepare_folder(tmp_path, PLAN)
 
 
-def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"--out .*file/out can't be written: Not a directory"):
         prepare_folder(tmp_path / "file" / "out", PLAN)
@@ -86,9 +84,7 @@ def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
         (b"1\n2\n{", b"1\n2\n3\n", 2),
     ],
 )
-def test_whatever_stopped_a_run_both_files_hold_the_same_rows(
-    tmp_path: Path, verdicts: bytes, traits: bytes, rows: int
-) -> None:
+def test_partial_files_are_cut_to_the_same_rows(tmp_path: Path, verdicts: bytes, traits: bytes, rows: int) -> None:
     (tmp_path / VERDICTS_FILE).write_bytes(verdicts)
     (tmp_path / TRAITS_FILE).write_bytes(traits)
     with open_run_files(tmp_path) as files:
@@ -96,21 +92,21 @@ def test_whatever_stopped_a_run_both_files_hold_the_same_rows(
         files.append(b"5\n", b"6\n")
         lines = [list(read_json_lines(tmp_path / name)) for name in (VERDICTS_FILE, TRAITS_FILE)]
     before = [(number, number) for number in range(1, rows + 1)]
-    assert lines == [[*before, (rows + 1, 5)], [*before, (rows + 1, 6)]], "what is written stays, at once"
+    assert lines == [[*before, (rows + 1, 5)], [*before, (rows + 1, 6)]], "each append is flushed"
 
 
-def test_two_runs_never_write_into_one_folder(tmp_path: Path) -> None:
+def test_folder_is_locked_against_a_second_run(tmp_path: Path) -> None:
     with (
         open_run_files(tmp_path),
         pytest.raises(InputError, match=r"Another `assay bench` is writing to"),
         open_run_files(tmp_path),
     ):
         pass
-    with open_run_files(tmp_path) as book:
-        assert book.truncate_partial() == 0
+    with open_run_files(tmp_path) as files:
+        assert files.truncate_partial() == 0
 
 
-def test_a_line_that_is_no_json_is_named(tmp_path: Path) -> None:
+def test_invalid_json_line_is_named(tmp_path: Path) -> None:
     (tmp_path / VERDICTS_FILE).write_bytes(b"{}\n{")
     with pytest.raises(InputError, match=r"verdicts\.jsonl:2 is no line of a finished run"):
         list(read_json_lines(tmp_path / VERDICTS_FILE))
@@ -128,28 +124,28 @@ def money(tmp_path: Path) -> RunMoney:
     return RunMoney(tmp_path / BUDGET_FILE, Decimal("0.10"))
 
 
-def test_what_was_not_spent_comes_back_once(money: RunMoney) -> None:
+def test_settling_releases_the_unspent_amount_once(money: RunMoney) -> None:
     budget = FileBudget(money)
-    held = budget.reserve("a", RUN_ACCOUNT, 5 * CENT)
+    reservation = budget.reserve("a", RUN_ACCOUNT, 5 * CENT)
     assert money.spent_usd == 5 * CENT
     for _ in range(2):
-        budget.settle(held, Bill(CENT, "m", 100, 30))
+        budget.settle(reservation, Bill(CENT, "m", 100, 30))
         assert money.spent_usd == CENT
 
 
-def test_the_same_reservation_again_changes_nothing(money: RunMoney) -> None:
+def test_repeated_reservation_counts_once(money: RunMoney) -> None:
     for _ in range(2):
         FileBudget(money).reserve("a", RUN_ACCOUNT, 8 * CENT)
     assert money.spent_usd == 8 * CENT
 
 
-def test_what_nobody_knows_to_be_billed_stays_spent(money: RunMoney) -> None:
+def test_reservation_with_unknown_cost_stays_spent(money: RunMoney) -> None:
     budget = FileBudget(money)
     budget.settle(budget.reserve("a", RUN_ACCOUNT, 3 * CENT), Bill(None))
     assert money.spent_usd == 3 * CENT
 
 
-def test_beyond_the_limit_nothing_is_reserved(money: RunMoney) -> None:
+def test_nothing_is_reserved_beyond_the_limit(money: RunMoney) -> None:
     budget = FileBudget(money)
     budget.reserve("a", RUN_ACCOUNT, 9 * CENT)
     with pytest.raises(BudgetReached) as caught:
@@ -159,7 +155,7 @@ def test_beyond_the_limit_nothing_is_reserved(money: RunMoney) -> None:
     assert FileBudget(money._replace(limit_usd=CENT * 11)).reserve("b", RUN_ACCOUNT, 2 * CENT).usd == 2 * CENT
 
 
-def test_prompts_are_taken_to_be_as_dense_as_the_densest_so_far(money: RunMoney) -> None:
+def test_density_bound_follows_the_densest_prompt(money: RunMoney) -> None:
     budget = FileBudget(money)
     assert budget.density(RUN_ACCOUNT, "m").max_tokens(1000) == 1000
     for number in range(10):
@@ -167,7 +163,7 @@ def test_prompts_are_taken_to_be_as_dense_as_the_densest_so_far(money: RunMoney)
     assert budget.density(RUN_ACCOUNT, "m").max_tokens(10_000) == 2613
 
 
-def test_a_book_that_became_shorter_is_still_a_book(money: RunMoney) -> None:
+def test_budget_file_stays_valid_when_it_shrinks(money: RunMoney) -> None:
     budget = FileBudget(money)
     reservations = [budget.reserve(f"{'x' * 50}{number}", RUN_ACCOUNT, CENT) for number in range(10)]
     for reservation in reservations:
@@ -175,8 +171,8 @@ def test_a_book_that_became_shorter_is_still_a_book(money: RunMoney) -> None:
     assert money.spent_usd == 0
 
 
-def wants(money: RunMoney) -> int:
-    """How many of 25 reservations of a cent are granted to this process."""
+def reserve_until_limit(money: RunMoney) -> int:
+    """How many of 25 reservations are granted to this process."""
     budget, granted = FileBudget(money), 0
     for number in range(25):
         try:
@@ -188,8 +184,8 @@ def wants(money: RunMoney) -> int:
 
 
 @pytest.mark.slow
-def test_many_processes_never_exceed_the_limit(money: RunMoney) -> None:
+def test_processes_together_never_exceed_the_limit(money: RunMoney) -> None:
     with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
-        granted = sum(pool.map(wants, [money] * 4))
+        granted = sum(pool.map(reserve_until_limit, [money] * 4))
     assert granted >= 20
     assert money.spent_usd == Decimal("0.10")

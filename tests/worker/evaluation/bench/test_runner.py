@@ -1,4 +1,4 @@
-"""Rows judged, by real processes too: in order, resumed, and never left behind; a finished run on the stream, once."""
+"""Rows judged in processes, in order and resumable, and a finished run published on the stream."""
 
 import json
 import os
@@ -11,10 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from tests.worker.evaluation.bench import samples
-from tests.worker.evaluation.bench.samples import BROKEN_DIFF, GOOD, STUB, change_dossier, row, row_outcome
+from tests.worker.evaluation.bench.samples import (
+    BROKEN_DIFF,
+    GOOD,
+    STUB,
+    UNREACHABLE_MODEL,
+    change_dossier,
+    row,
+    row_outcome,
+)
 from tests.worker.judge.samples import ScriptedModel, accept_verdict, judge_context
 from tests.worker.signals.samples import plain_dossier
 from worker.clock import SystemClock
@@ -43,20 +50,16 @@ from worker.evaluation.bench.runner import (
 )
 from worker.evaluation.engine import Halt, HaltedError, TaskFailedError
 from worker.judge.context import JudgeContext
-from worker.settings import ModelAccess, Settings
+from worker.settings import Settings
 from worker.wiring.rejudge import BenchOpener
 
 ROWS = 12
-NOBODY = ModelAccess(
-    api_key=SecretStr("k"), base_url="http://127.0.0.1:9", name="claude-haiku-5-5", timeout_s=5, attempts=1,
-    retry_delay_s=0, max_output_tokens=4000,
-)  # fmt: skip
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
-    first = samples.write_rows(tmp_path / "a.jsonl", *(row(f"a{one}", STUB) for one in range(ROWS - 4)))
-    return [first, samples.write_rows(tmp_path / "b.jsonl", *(row(f"b{one}") for one in range(4)))]
+    first = samples.write_rows(tmp_path / "a.jsonl", *(row(f"a{number}", STUB) for number in range(ROWS - 4)))
+    return [first, samples.write_rows(tmp_path / "b.jsonl", *(row(f"b{number}") for number in range(4)))]
 
 
 @pytest.fixture
@@ -71,16 +74,14 @@ def out(tmp_path: Path) -> Path:
     return folder
 
 
-IDS = [*(f"a{one}" for one in range(ROWS - 4)), *(f"b{one}" for one in range(4))]
+IDS = [*(f"a{number}" for number in range(ROWS - 4)), *(f"b{number}" for number in range(4))]
 
 
 def ids(folder: Path, name: str = VERDICTS_FILE) -> list[str]:
     return [json.loads(line)["id"] for line in (folder / name).read_bytes().splitlines()]
 
 
-def test_rows_are_written_in_the_order_of_the_files_whoever_is_done_first(
-    files: list[Path], out: Path, opening: BenchOpener
-) -> None:
+def test_rows_are_written_in_the_order_of_the_files(files: list[Path], out: Path, opening: BenchOpener) -> None:
     assert list(run_bench(files, out, opening, 2)) == list(range(ROWS + 1))
     assert ids(out) == ids(out, TRAITS_FILE) == IDS
     decisions = [line["verdict"]["decision"] for _, line in read_json_lines(out / VERDICTS_FILE)]  # type: ignore[index] - a row of ours
@@ -88,9 +89,7 @@ def test_rows_are_written_in_the_order_of_the_files_whoever_is_done_first(
     assert not active_children()
 
 
-def test_a_run_that_is_broken_off_is_taken_up_where_it_stopped(
-    files: list[Path], out: Path, opening: BenchOpener
-) -> None:
+def test_interrupted_run_resumes_where_it_stopped(files: list[Path], out: Path, opening: BenchOpener) -> None:
     stopped = run_bench(files, out, opening, 1)
     while next(stopped) < 3:
         pass
@@ -98,62 +97,50 @@ def test_a_run_that_is_broken_off_is_taken_up_where_it_stopped(
     assert not active_children()
     before = (out / VERDICTS_FILE).read_bytes()
     assert ids(out) == IDS[:3]
-    going_on = run_bench(files, out, opening, 2)
-    assert next(going_on) == 3
-    list(going_on)
+    resumed = run_bench(files, out, opening, 1)
+    assert next(resumed) == 3
+    list(resumed)
     assert ids(out) == ids(out, TRAITS_FILE) == IDS
     whole = (out / VERDICTS_FILE).read_bytes()
     assert whole.startswith(before), "what was judged is not judged again"
-    assert list(run_bench(files, out, opening, 2)) == [ROWS], "nor is a finished run"
+    assert list(run_bench(files, out, opening, 1)) == [ROWS], "nor is a finished run"
     assert (out / VERDICTS_FILE).read_bytes() == whole
 
 
-def test_what_a_killed_process_was_at_is_judged_by_another(files: list[Path], out: Path, opening: BenchOpener) -> None:
-    going = run_bench(files, out, opening, 1)
-    while next(going) < 2:
+def test_row_of_a_killed_process_is_judged_by_another(files: list[Path], out: Path, opening: BenchOpener) -> None:
+    run = run_bench(files, out, opening, 1)
+    while next(run) < 2:
         pass
     (child,) = active_children()
     assert child.pid is not None
     os.kill(child.pid, signal.SIGKILL)
-    list(going)
+    list(run)
     assert ids(out) == ids(out, TRAITS_FILE) == IDS
     assert not active_children()
 
 
-def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(
-    out: Path, opening: BenchOpener, tmp_path: Path
-) -> None:
+def test_failing_row_is_named_with_its_cause(out: Path, opening: BenchOpener, tmp_path: Path) -> None:
     path = samples.write_rows(tmp_path / "rows.jsonl", row("fine"), "{}", row("later"))
     with pytest.raises(TaskFailedError) as raised:
         list(run_bench([path], out, opening, 1))
     assert str(raised.value) == f"{path}:2"
+    assert "RuntimeError: a row that was read before" in str(raised.value.__cause__)
     assert "InputError" in str(raised.value.__cause__)
     assert ids(out) == ["fine"]
 
 
-def test_each_process_opens_a_judge_of_its_own(opening: BenchOpener, tmp_path: Path) -> None:
-    good, broken = read_lines(samples.write_rows(tmp_path / "rows.jsonl", row("fine"), "{}"))
-    with opening() as work:
-        answer = work(NumberedRow(0, good))
-        with pytest.raises(RuntimeError, match="a row that was read before"):
-            work(NumberedRow(1, broken))
-    assert isinstance(answer, tuple)
-    assert json.loads(answer[0])["id"] == "fine"
-    assert str(NumberedRow(0, good)) == f"{tmp_path / 'rows.jsonl'}:1"
-
-
-def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> None:
+def test_row_is_written_as_its_id_and_verdict(tmp_path: Path) -> None:
     (raw,) = read_lines(samples.write_rows(tmp_path / "rows.jsonl", row("ä", STUB)))
-    told = judge_to_lines(judge_context(threshold=0.0), NumberedRow(0, raw))
-    assert not isinstance(told, Halt)
-    verdict, traits = told
+    lines = judge_to_lines(judge_context(threshold=0.0), NumberedRow(0, raw))
+    assert not isinstance(lines, Halt)
+    verdict, traits = lines
     assert list(json.loads(verdict)) == ["id", "verdict"]
     assert (json.loads(verdict)["id"], json.loads(traits)["id"]) == ("ä", "ä")
     assert verdict.endswith(b"\n")
     assert b"\n" not in verdict[:-1] + traits[:-1]
 
 
-def test_a_row_that_needs_a_model_that_is_unavailable_halts_the_run(tmp_path: Path) -> None:
+def test_row_that_needs_an_unavailable_model_halts(tmp_path: Path) -> None:
     fact, unproven = read_lines(samples.write_rows(tmp_path / "rows.jsonl", row("fact", STUB), row("open")))
     down = judge_context(ScriptedModel([Unavailable("The model", "down")] * 2), threshold=1.0)
     assert not isinstance(judge_to_lines(down, NumberedRow(0, fact)), Halt)
@@ -163,87 +150,86 @@ def test_a_row_that_needs_a_model_that_is_unavailable_halts_the_run(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("limit", "said"),
+    ("limit", "problem"),
     [
         ("0", "The limit is reached. Give a larger --max-usd"),
         pytest.param("1", "the connection failed", marks=pytest.mark.slow),
     ],
 )
-def test_a_run_whose_model_can_not_be_asked_halts_and_keeps_what_needed_none(
-    out: Path, opening: BenchOpener, tmp_path: Path, limit: str, said: str
+def test_run_without_its_model_halts_and_keeps_rows_that_needed_none(
+    out: Path, opening: BenchOpener, tmp_path: Path, limit: str, problem: str
 ) -> None:
     path = samples.write_rows(tmp_path / "rows.jsonl", row("fact", STUB), row("open"), row("later", STUB))
-    settings = replace(opening.settings, model=NOBODY)
+    settings = replace(opening.settings, model=UNREACHABLE_MODEL)
     paid = BenchOpener(settings, "hybrid", None, RunMoney(out / BUDGET_FILE, Decimal(limit)))
-    with pytest.raises(HaltedError, match=said):
+    with pytest.raises(HaltedError, match=problem):
         list(run_bench([path], out, paid, 1))
     assert ids(out) == ids(out, TRAITS_FILE) == ["fact"]
     assert not active_children()
     with paid.open_context() as judges:
-        told = judge_to_lines(judges, NumberedRow(1, list(read_lines(path))[1]))
-    assert isinstance(told, Halt)
-    assert said in told.reason
+        halt = judge_to_lines(judges, NumberedRow(1, list(read_lines(path))[1]))
+    assert isinstance(halt, Halt)
+    assert problem in halt.reason
 
 
-def test_what_was_judged_when_a_run_is_stopped_is_written_as_far_as_no_row_is_missing(out: Path) -> None:
+def test_stopped_run_writes_rows_up_to_the_first_gap(out: Path) -> None:
     raw = RawRow(out, 1, b"")
 
     def answers() -> Iterator[tuple[NumberedRow, tuple[bytes, bytes]]]:
         for number in (7, 6, 9, 5):
             yield NumberedRow(number, raw), (b"%d\n" % number, b"%d\n" % -number)
 
-    with open_run_files(out) as book:
-        for one in range(5):
-            book.append(b"%d\n" % one, b"%d\n" % -one)
-        going = write_answers(book, 5, answers())
-        assert next(going) == 6
-        going.close()
+    with open_run_files(out) as run_files:
+        for number in range(5):
+            run_files.append(b"%d\n" % number, b"%d\n" % -number)
+        run = write_answers(run_files, 5, answers())
+        assert next(run) == 6
+        run.close()
     assert [line for _, line in read_json_lines(out / VERDICTS_FILE)] == [0, 1, 2, 3, 4, 5, 6, 7]
     assert [line for _, line in read_json_lines(out / TRAITS_FILE)] == [0, -1, -2, -3, -4, -5, -6, -7]
 
 
 class Stream:
-    """Tells once under a name."""
+    """Publishes once per name."""
 
     def __init__(self) -> None:
-        self.told: dict[str, tuple[Event, ...]] = {}
+        self.published: dict[str, tuple[Event, ...]] = {}
 
     def publish(self, installation: InstallationId, name: str, *events: Event) -> bool:
         assert installation == 0
-        return self.told.setdefault(name, events) is events
+        return self.published.setdefault(name, events) is events
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
-        return [dict(event.body) for events in self.told.values() for event in events]
+        return [dict(event.body) for events in self.published.values() for event in events]
 
 
-def benchmarked(outcome: RowOutcome, eval_id: str) -> RowOutcome:
-    """As a bench leaves it."""
+def as_benchmark(outcome: RowOutcome, eval_id: str) -> RowOutcome:
     subject = outcome.verdict.subject.model_copy(update={"kind": SubjectKind.BENCHMARK})
     return outcome._replace(verdict=outcome.verdict.model_copy(update={"eval_id": eval_id, "subject": subject}))
 
 
 RECORDED = (
-    benchmarked(row_outcome(accept_verdict(score=0.7), GOOD, "a"), "e1"),
-    benchmarked(row_outcome(accept_verdict(score=0.9), GOOD, "b"), "e2"),
+    as_benchmark(row_outcome(accept_verdict(score=0.7), GOOD, "a"), "e1"),
+    as_benchmark(row_outcome(accept_verdict(score=0.9), GOOD, "b"), "e2"),
 )
 
 
-def test_each_verdict_is_told_once_from_its_beginning_to_its_end() -> None:
+def test_run_publishes_started_and_completed_once_per_verdict() -> None:
     stream = Stream()
     assert (record_run(RECORDED, stream), record_run(RECORDED, stream)) == (2, 0)
-    kinds = [event.kind for events in stream.told.values() for event in events]
+    kinds = [event.kind for events in stream.published.values() for event in events]
     assert kinds == ["eval.started", "eval.completed"] * 2
-    assert {(one["trigger"], one["subject_kind"]) for one in stream.bodies} == {("benchmark", "benchmark")}
+    assert {(body["trigger"], body["subject_kind"]) for body in stream.bodies} == {("benchmark", "benchmark")}
 
 
-def test_a_row_is_one_subject_in_every_run_and_no_other_rows() -> None:
-    stream, again = Stream(), benchmarked(row_outcome(accept_verdict(), GOOD, "a"), "e3")
+def test_row_has_its_own_subject_id_in_each_run() -> None:
+    stream, again = Stream(), as_benchmark(row_outcome(accept_verdict(), GOOD, "a"), "e3")
     record_run((*RECORDED, again), stream)
-    first, _, other, _, same, _ = (one["subject_id"] for one in stream.bodies)
+    first, _, other, _, same, _ = (body["subject_id"] for body in stream.bodies)
     assert first == same != other
     assert '"a"' not in str(stream.bodies)
-    elsewhere = benchmarked(row_outcome(accept_verdict(), GOOD, "a", file="other.jsonl"), "e4")
+    elsewhere = as_benchmark(row_outcome(accept_verdict(), GOOD, "a", file="other.jsonl"), "e4")
     record_run([elsewhere], stream)
     assert stream.bodies[-1]["subject_id"] not in {first, other}
 
@@ -256,13 +242,10 @@ def row_of(**fields: object) -> BenchRow:
     return BenchRow.model_validate({**row("a", STUB), **fields})
 
 
-def test_a_row_is_judged_as_its_dossier_would_be() -> None:
+def test_row_is_judged_by_its_dossier() -> None:
     verdict, _ = judge_row(row_of(), "rows.jsonl", context(), SystemClock())
-    assert (verdict.decision, verdict.category, verdict.subject.kind) == (
-        "reject",
-        "half_finished",
-        SubjectKind.BENCHMARK,
-    )
+    assert (verdict.decision, verdict.category) == ("reject", "half_finished")
+    assert verdict.subject.kind is SubjectKind.BENCHMARK
     assert "evaluate_score" not in verdict.signals
 
 
@@ -274,7 +257,7 @@ def test_a_row_is_judged_as_its_dossier_would_be() -> None:
     ],
     ids=["a recorded response", "the summary of the case"],
 )
-def test_an_evaluate_block_adds_signals_and_leaves_the_verdict(dossier: Dossier, block: dict[str, Any]) -> None:
+def test_evaluate_block_adds_signals_and_keeps_the_verdict(dossier: Dossier, block: dict[str, Any]) -> None:
     fields = {"dossier": dossier.model_dump(mode="json", exclude_unset=True)}
     plain, _ = judge_row(row_of(**fields), "rows.jsonl", context(), SystemClock())
     verdict, _ = judge_row(row_of(**fields, evaluate=block), "rows.jsonl", context(), SystemClock())
@@ -283,7 +266,7 @@ def test_an_evaluate_block_adds_signals_and_leaves_the_verdict(dossier: Dossier,
     assert verdict.signals["evaluate_score"] == pytest.approx((plain.score + 1) / 2)
 
 
-def test_what_the_report_counts_a_row_by_is_kept() -> None:
+def test_row_traits_hold_language_size_and_pointers() -> None:
     _, traits = judge_row(row_of(), "rows.jsonl", context(), SystemClock())
     assert (traits.id, traits.file, traits.repository) == ("a", "rows.jsonl", "acme/widgets")
     assert (traits.language, traits.whole_files, traits.lines) == ("python", True, 2)
@@ -297,22 +280,22 @@ def test_what_the_report_counts_a_row_by_is_kept() -> None:
 @pytest.mark.parametrize(
     ("path", "language"), [("a.tsx", "typescript"), ("a.js", "typescript"), ("a.md", OTHER_LANGUAGE)]
 )
-def test_languages_that_go_together_are_reported_as_one(path: str, language: str) -> None:
+def test_related_languages_are_reported_as_one(path: str, language: str) -> None:
     diff = f"diff --git a/{path} b/{path}\nindex 1..2 100644\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n"
     dossier = plain_dossier(diff).model_dump(mode="json", exclude_unset=True)
     _, traits = judge_row(row_of(dossier=dossier), "rows.jsonl", context(), SystemClock())
     assert (traits.language, traits.whole_files) == (language, False)
 
 
-def test_a_diff_that_git_did_not_print_is_judged_too() -> None:
+def test_malformed_diff_is_judged() -> None:
     dossier = plain_dossier(BROKEN_DIFF).model_dump(mode="json", exclude_unset=True)
     verdict, traits = judge_row(row_of(dossier=dossier), "rows.jsonl", context(), SystemClock())
     assert verdict.decision == "abstain"
     assert (traits.language, traits.lines) == (OTHER_LANGUAGE, 0)
 
 
-def test_a_finding_without_a_place_points_nowhere() -> None:
+def test_finding_without_a_path_adds_no_pointer() -> None:
     dossier = plain_dossier("").model_dump(mode="json", exclude_unset=True)
     verdict, traits = judge_row(row_of(dossier=dossier), "rows.jsonl", context(), SystemClock())
-    assert [one.path for one in verdict.findings] == [None]
-    assert traits.pointers == len(verdict.evidence) + sum(len(one.evidence) for one in verdict.criteria)
+    assert [finding.path for finding in verdict.findings] == [None]
+    assert traits.pointers == len(verdict.evidence) + sum(len(criterion.evidence) for criterion in verdict.criteria)

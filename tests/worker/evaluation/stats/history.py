@@ -1,7 +1,4 @@
-"""Entries of a stream, made up: each with its time, in a history that only grows.
-
-Does not touch Redis. Invariant: what is made is what the product's own writers make, but for the fields that a test changes.
-"""
+"""Generated stream entries, in the format of the product's writers."""
 
 import json
 from collections.abc import Generator
@@ -11,8 +8,8 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, Final
 
-from worker.domain.ids import EvalId, InstallationId, RepositoryId
-from worker.domain.judge_request import PullRef
+from tests.worker.adapters.redis.store_samples import pull_ref
+from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.events import FAILURE_MESSAGES, EventKind, FailureMode, StreamEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
 from worker.evaluation.stats.answers import answer_query
@@ -56,8 +53,8 @@ def reject_body(eval_id: str = "e1", **changes: Any) -> dict[str, Any]:
     return event_body(eval_id, **{**standard, **changes})
 
 
-def raw_entry(kind: EventKind, said: dict[str, Any], when: datetime = NOON) -> RawEntry:
-    return milliseconds(when), kind.value.encode(), json.dumps(said, separators=(",", ":")).encode()
+def raw_entry(kind: EventKind, body: dict[str, Any], when: datetime = NOON) -> RawEntry:
+    return milliseconds(when), kind.value.encode(), json.dumps(body, separators=(",", ":")).encode()
 
 
 def completed_event(eval_id: str = "e1", when: datetime = NOON, **changes: Any) -> RawEntry:
@@ -69,45 +66,39 @@ def rejected_event(eval_id: str = "e1", when: datetime = NOON, **changes: Any) -
 
 
 def started_event(eval_id: str = "e1", when: datetime = NOON, **changes: Any) -> RawEntry:
-    said = event_body(eval_id, **changes)
-    frame = {name: said[name] for name in tuple(said)[:7]}
-    rest = {name: said[name] for name in ("rubric_id", "rubric_version", "trigger")}
+    body = event_body(eval_id, **changes)
+    frame = {name: body[name] for name in tuple(body)[:7]}
+    rest = {name: body[name] for name in ("rubric_id", "rubric_version", "trigger")}
     return raw_entry(EventKind.STARTED, {**frame, **rest, "judge_kind_planned": "heuristic"}, when)
 
 
 def failed_event(eval_id: str = "e1", when: datetime = NOON, *, bare: bool = False, **changes: Any) -> RawEntry:
-    """An `eval.failed`, with the opinion of code or *bare*."""
+    """An `eval.failed`, with an abstention or *bare*."""
     mode = FailureMode.JUDGE_CALL_FAILED
-    said = event_body(eval_id, decision="abstain", abstain_reason="judge_unavailable", **changes)
+    body = event_body(eval_id, decision="abstain", abstain_reason="judge_unavailable", **changes)
     if bare:
-        kept = (*tuple(said)[:7], "rubric_id", "rubric_version", "judge_latency_ms", "judge_cost_usd", *changes)
-        said = {name: said[name] for name in kept}
-    return raw_entry(
-        EventKind.FAILED, {**said, "failure_mode": mode.value, "error_message": FAILURE_MESSAGES[mode]}, when
-    )
+        kept = (*tuple(body)[:7], "rubric_id", "rubric_version", "judge_latency_ms", "judge_cost_usd", *changes)
+        body = {name: body[name] for name in kept}
+    failure = {"failure_mode": mode.value, "error_message": FAILURE_MESSAGES[mode]}
+    return raw_entry(EventKind.FAILED, {**body, **failure}, when)
 
 
 def outcome_entry(kind: OutcomeKind, eval_id: str | None = "e1", when: datetime = NOON, **changes: Any) -> RawEntry:
-    pull = PullRef(
-        installation_id=INSTALLATION,
-        repository_id=RepositoryId(changes.get("repository_id", 7)),
-        number=changes.get("number", 3),
-    )
+    pull = pull_ref(changes.get("number", 3), repository=changes.get("repository_id", 7))
     about = EvalId(eval_id) if eval_id else None
-    said = changes.get("said", when)
-    event = outcome_event(pull, Outcome(kind=kind, eval_id=about, head_sha=changes.get("head_sha"), at=said))
+    at = changes.get("at", when)
+    event = outcome_event(pull, Outcome(kind=kind, eval_id=about, head_sha=changes.get("head_sha"), at=at))
     return raw_entry(event.kind, dict(event.body), when)
 
 
 def entries(*history: RawEntry) -> list[StreamEntry]:
-    """As the stream has them, in the order of their times."""
-    ordered = sorted(history, key=lambda one: one[0])
+    ordered = sorted(history, key=lambda entry: entry[0])
     return [StreamEntry(f"{when}-{number}", kind, raw) for number, (when, kind, raw) in enumerate(ordered)]
 
 
 @contextmanager
 def count_figures(*history: RawEntry, until: datetime = NOON + 12 * HOUR) -> Generator[CountedStream]:
-    """All of them, counted in portions that tear apart what belongs together."""
+    """Count the entries in portions of two."""
     with open_figures(":memory:") as db:
         waiting = iter(entries(*history))
         while portion := list(islice(waiting, 2)):
@@ -119,24 +110,21 @@ def nano(usd: str) -> int:
     return int(Decimal(usd) * 10**9)
 
 
-# Questions about one day around NOON, where a test names no other time
-
 NOW = NOON + timedelta(hours=12)
 
 
-def query_stats(topic: StatsTopic, history: tuple[RawEntry, ...], **given: str) -> dict[str, Any]:
-    """The answer, as it is sent. `from` is written as `since`."""
-    since = given.pop("since", (NOON - timedelta(hours=12)).isoformat())
-    question = parse_query({"from": since, **given}, topic, NOW)
+def query_stats(topic: StatsTopic, history: tuple[RawEntry, ...], **parameters: str) -> dict[str, Any]:
+    """The answer as it is sent, about the day around NOON; `since` stands for `from`."""
+    since = parameters.pop("since", (NOON - timedelta(hours=12)).isoformat())
+    question = parse_query({"from": since, **parameters}, topic, NOW)
     with count_figures(*history) as stream:
         return answer_query(topic, question, [stream])
 
 
-def rows(topic: StatsTopic, *history: RawEntry, **given: str) -> list[dict[str, Any]]:
-    return query_stats(topic, history, **given)["data"]
+def rows(topic: StatsTopic, *history: RawEntry, **parameters: str) -> list[dict[str, Any]]:
+    return query_stats(topic, history, **parameters)["data"]
 
 
-def row(topic: StatsTopic, *history: RawEntry, **given: str) -> dict[str, Any]:
-    """The only one."""
-    [one] = rows(topic, *history, **given)
-    return one
+def row(topic: StatsTopic, *history: RawEntry, **parameters: str) -> dict[str, Any]:
+    [only] = rows(topic, *history, **parameters)
+    return only

@@ -1,4 +1,4 @@
-"""What the records answer about a made-up history: figures by a table, and against plain arithmetic over all that was told."""
+"""Answers to queries about a generated history, against a table and against plain arithmetic."""
 
 import json
 import math
@@ -37,14 +37,14 @@ from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 QUALITY, COST, AGREEMENT, BACKLOG, AGENTS, OVERRIDES = StatsTopic
 
 
-class Look(NamedTuple):
+class ExpectedFigures(NamedTuple):
     """The figures of these names in each row of *of*, or ("") in the answer itself; `a.0.b` is a path."""
 
     of: str
     names: str
     figures: tuple[object, ...]
 
-    def find(self, answer: Any) -> tuple[object, ...]:
+    def read(self, answer: Any) -> tuple[object, ...]:
         rows = [
             tuple(_step(row, name) for name in self.names.split()) for row in (answer[self.of] if self.of else [answer])
         ]
@@ -61,25 +61,24 @@ def _step(figures: Any, path: str) -> Any:
     return figures
 
 
-def each(names: str, *rows: object, of: str = "data") -> Look:
-    """These rows and no other."""
-    return Look(of, names, rows)
+def each(names: str, *rows: object, of: str = "data") -> ExpectedFigures:
+    return ExpectedFigures(of, names, rows)
 
 
-def only(names: str, *figures: object) -> Look:
+def only(names: str, *figures: object) -> ExpectedFigures:
     return each(names, _flat(figures))
 
 
-def whole(names: str, *figures: object) -> Look:
+def whole(names: str, *figures: object) -> ExpectedFigures:
     return each(names, _flat(figures), of="")
 
 
-def people(*counts: tuple[int, int]) -> Look:
-    """How many verdicts people's explicit, implicit and lifecycle outcomes tell about, and how many they bear out."""
+def people(*counts: tuple[int, int]) -> ExpectedFigures:
+    """How many verdicts have explicit, implicit and lifecycle outcomes, and how many of these agree."""
     return each("count agreed", *counts, of="people")
 
 
-def judged(agent: str, count: int, accepted: int, first: int = 0) -> list[RawEntry]:
+def verdicts_of(agent: str, count: int, accepted: int, first: int = 0) -> list[RawEntry]:
     return [
         (completed_event if n < accepted else rejected_event)(f"{agent}{n}", number=first + n, author_agent=agent)
         for n in range(count)
@@ -97,10 +96,7 @@ NEXT_HEAD = "b" * 40
 LATER = NOON + HOUR
 UNTIL_LATER = f"to={LATER:%Y-%m-%dT%H:%MZ}"
 
-CONFIDENT = (
-    completed_event("e1", confidence=0.9, score=0.9),
-    completed_event("e2", number=4, confidence=0.49, score=0.5),
-)
+UNSURE = completed_event("e1", confidence=0.9, score=0.9), completed_event("e2", number=4, confidence=0.49, score=0.5)
 EXACT = completed_event("e1", confidence=0.7, score=0.9), completed_event("e2", number=4, confidence=0.6999, score=0.5)
 TWO_AGENTS = completed_event("e1"), completed_event("e2", number=4, author_agent="codex", judge_kind="hybrid")
 DISLIKED = completed_event(), outcome_entry(NOT_HELPFUL, when=NOON + 5 * HOUR)
@@ -119,10 +115,8 @@ FAILURES = (
     failed_event("e4", bare=True),
 )
 LOW = [completed_event(f"e{n}", number=n, score=0.3 + n % 2 / 10) for n in range(40)]
-COSTS = [
-    completed_event(f"e{n}", number=n, judge_cost_usd=usd)
-    for n, usd in enumerate(("0.0123", "0", "0.000000001", "1.5"))
-]
+USD = ("0.0123", "0", "0.000000001", "1.5")
+COSTS = [completed_event(f"e{n}", number=n, judge_cost_usd=usd) for n, usd in enumerate(USD)]
 RUBRICS = (
     completed_event("e1", score=0.9),
     completed_event("e2", score=0.75, rubric_version="2", **BATCH),
@@ -130,7 +124,7 @@ RUBRICS = (
     completed_event("e4", number=4, score=0.7499, rubric_version="2", **BATCH),
 )
 OLDER_NEWER = completed_event("e1", judge_kind="hybrid"), rejected_event("e2", head=NEXT_HEAD)
-SAID_AGAIN = (
+CHANGED_OPINION = (
     rejected_event(),
     *(outcome_entry(kind, when=NOON + n * HOUR / 9) for n, kind in enumerate((NOT_HELPFUL, HELPFUL, NOT_HELPFUL))),
 )
@@ -150,21 +144,21 @@ OBJECTED = (
     outcome_entry(HELPFUL, "e2", LATER, number=4),
 )
 OBJECTIONS = "value rejects override not_helpful merged contest objected.count objected.of"
-ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[Look, ...]]] = {
+ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[ExpectedFigures, ...]]] = {
     "counts, means and percentiles": (
         QUALITY, "", [completed_event("e1", score=0.9), completed_event("e2", number=4, score=0.8), rejected_event("e3", number=5)],
         only("value verdict_count accepts rejects abstains confident_count", "copilot", 3, 2, 1, 0, 3),
         only("mean_score p50_score p10_score mean_confidence", 0.6, 0.8, 0.1, 0.8),
     ),
-    "what is not confident enough leaves the means and stays in the counts": (
-        QUALITY, "min_confidence=0.5", CONFIDENT,
+    "low confidence leaves the means and stays in the counts": (
+        QUALITY, "min_confidence=0.5", UNSURE,
         only("verdict_count confident_count mean_score mean_confidence", 2, 1, 0.9, 0.9),
     ),
-    "nothing is confident enough": (
-        QUALITY, "min_confidence=0.95", CONFIDENT,
+    "no verdict is confident enough": (
+        QUALITY, "min_confidence=0.95", UNSURE,
         only("verdict_count confident_count mean_score p50_score mean_interval", 2, 0, None, None, None),
     ),
-    "exactly as confident as was asked for": (
+    "confidence equal to the minimum counts": (
         QUALITY, "min_confidence=0.7", EXACT, only("confident_count mean_score p50_score", 1, 0.9, 0.9),
     ),
     "two versions of a rubric are two rows": (
@@ -186,15 +180,15 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[Look, ...]]] =
     "submissions": (QUALITY, "", SUBJECTS, only("mean_score", 0.9)),
     "another subject": (QUALITY, "subject=ci_check", SUBJECTS, only("mean_score", 0.2)),
     "all subjects": (QUALITY, "subject=all", SUBJECTS, only("verdict_count", 2)),
-    "a bench is no subject": (QUALITY, "subject=all&group_by=none", BENCHMARK, only("verdict_count", 0)),
-    "a bench answers for itself": (QUALITY, "subject=benchmark", BENCHMARK, only("verdict_count live.verdict_count", 1, 0)),
-    "a bench costs what no judging does": (COST, "", BENCHMARK, each("verdict_count")),
-    "a canary is on no scorecard": (
+    "a benchmark is not among all subjects": (QUALITY, "subject=all&group_by=none", BENCHMARK, only("verdict_count", 0)),
+    "a benchmark is a subject of its own": (QUALITY, "subject=benchmark", BENCHMARK, only("verdict_count live.verdict_count", 1, 0)),
+    "a benchmark is not in the cost": (COST, "", BENCHMARK, each("verdict_count")),
+    "a canary is not on a scorecard": (
         AGENTS, "", [completed_event("e1"), completed_event("e2", number=4, signals={"canary": True})],
         only("pull_requests verdicts", 1, 1),
     ),
-    "a bench is on no scorecard": (AGENTS, "", BENCHMARK, each("value")),
-    "a failure is no verdict and costs": (
+    "a benchmark is not on a scorecard": (AGENTS, "", BENCHMARK, each("value")),
+    "a failure is not a verdict but costs": (
         QUALITY, "", [completed_event("e1"), failed_event("e2", number=4, judge_cost_usd="0.25")],
         only("verdict_count failed_count mean_score judge_cost_usd_total", 1, 1, 0.9, "0.25"),
     ),
@@ -203,7 +197,7 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[Look, ...]]] =
     ),
     "a thumb down": (QUALITY, "", DISLIKED, only("thumbs_down_count", 1)),
     "a thumb down counts when its verdict does": (QUALITY, UNTIL_LATER, DISLIKED, only("thumbs_down_count", 1)),
-    "a thumb down that was taken back": (QUALITY, "", SAID_AGAIN, only("thumbs_down_count", 1)),
+    "a thumb down that was taken back": (QUALITY, "", CHANGED_OPINION, only("thumbs_down_count", 1)),
     "a low mean": (
         QUALITY, "", [*LOW, completed_event("x", author_agent="codex")],
         each("value mean_score verdict_count is_certain", ("copilot", 0.35, 40, True), of="banners"),
@@ -217,11 +211,11 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[Look, ...]]] =
         [completed_event("e1"), completed_event("e2", LATER), completed_event("e3", NOON + 2 * HOUR)],
         whole("window.from window.to", NOON.isoformat(), (NOON + 2 * HOUR).isoformat()), only("verdict_count", 2),
     ),
-    "the hour is the server's, whatever the clock of a worker says": (
+    "the hour is that of the stream, not of the verdict": (
         QUALITY, "", [completed_event("e1", created_at="2031-01-01T00:00:00.000+00:00"), completed_event("e2", created_at="never")],
         only("verdict_count", 2),
     ),
-    "what was skipped or could not be read is in each answer": (
+    "skipped and unreadable entries are in each answer": (
         QUALITY, "", [completed_event(), (milliseconds(), b"eval.completed", b"{"), (milliseconds(), b"case_parse_error", b'{"v":1}'), completed_event()],
         whole("skipped troubles", {"duplicate": 1, "unreadable": 1}, {"case_parse_error": 1}), only("verdict_count", 1),
     ),
@@ -230,7 +224,7 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[Look, ...]]] =
     "signals of another form": (
         QUALITY, "", [failed_event(bare=True, signals=["canary"])], whole("skipped data", {"broken": 1}, []),
     ),
-    "live is told apart from judged anew": (
+    "live verdicts are counted apart from rejudgings": (
         QUALITY, "", [completed_event("e1"), rejected_event("e2", **BATCH), rejected_event("e3", **BATCH), rejected_event("e4", number=4)],
         only("verdict_count rejects live", 4, 3, {"verdict_count": 2, "accepts": 1, "rejects": 1, "abstains": 0}),
     ),
@@ -238,12 +232,12 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[Look, ...]]] =
     "cost with judging": (
         COST, "include_eval=true", COSTS, whole("total_usd", "1.512300001"), only("judge_cost_usd", "1.512300001"),
     ),
-    "an unknown price is counted and no sum": (
+    "an unknown price is counted and not summed": (
         COST, "include_eval=1",
         [completed_event("e1", judge_cost_usd=None), completed_event("e2", judge_cost_usd="0.5"), failed_event("e3", judge_cost_usd="1.25")],
         only("unknown_price_count known_price_share judge_cost_usd failed_cost_usd", 1, 0.666667, "1.75", "1.25"),
     ),
-    "an opinion is paid for with its verdict and a canary for itself": (
+    "the cost of an opinion is in its verdict, that of a canary is its own": (
         COST, "include_eval=true",
         [
             completed_event("e1", judge_cost_usd="0.3"),
@@ -257,12 +251,12 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[Look, ...]]] =
         only("between pair count agreed share same_decision", "rubric", "default@1 | default@2", 2, 1, 0.5, 2),
     ),
     "two rubrics in a wider window": (AGREEMENT, "agreement_window=0.1501", RUBRICS, only("agreed", 2)),
-    "two rubrics in no window": (AGREEMENT, "agreement_window=0", RUBRICS, only("agreed", 0)),
+    "two rubrics in a window of zero": (AGREEMENT, "agreement_window=0", RUBRICS, only("agreed", 0)),
     "two tiers under one rubric, and one tier with itself": (
         AGREEMENT, "", [completed_event("e1"), completed_event("e2", judge_kind="hybrid", **BATCH), rejected_event("e3", judge_kind="hybrid")],
         each("between pair count same_decision", ("tier", "heuristic | hybrid", 2, 1), ("same", "default@1", 1, 0)),
     ),
-    "a whole pull request of which more is known disagrees with nobody": (
+    "verdicts on a whole pull request are not compared with one another": (
         AGREEMENT, "",
         [
             completed_event("e1", subject_kind="pull_request", score=0.9),
@@ -299,19 +293,19 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[Look, ...]]] =
         AGREEMENT, "", [completed_event(), outcome_entry(HELPFUL), outcome_entry(NOT_HELPFUL, when=LATER)],
         people((1, 0), (0, 0), (0, 0)), whole("people.0.calibration.0.count people.0.calibration.0.share", 1, 0.0),
     ),
-    "a merge that turns out to be none": (
+    "a merge that becomes a close": (
         AGREEMENT, "", [rejected_event(), outcome_entry(MERGED), outcome_entry(OutcomeKind.CLOSED_UNMERGED)], people((0, 0), (0, 0), (1, 1)),
     ),
-    "a word that is taken back and said again is the last": (
-        AGREEMENT, "", SAID_AGAIN, people((1, 0), (0, 0), (0, 0)), whole("skipped", {}),
+    "a withdrawn and repeated reaction is the last": (
+        AGREEMENT, "", CHANGED_OPINION, people((1, 0), (0, 0), (0, 0)), whole("skipped", {}),
     ),
     "an abstention is neither right nor wrong": (
         AGREEMENT, "", [completed_event(**UNPROVEN), outcome_entry(HELPFUL)], people((0, 0), (0, 0), (0, 0)),
     ),
-    "a reopening tells nothing": (
+    "a reopening does not count": (
         AGREEMENT, "", [completed_event(), outcome_entry(OutcomeKind.REOPENED)], people((0, 0), (0, 0), (0, 0)),
     ),
-    "an outcome of no verdict is about the latest of all": (
+    "an outcome without a verdict is about the latest of all": (
         AGREEMENT, "", [*OLDER_NEWER, outcome_entry(MERGED, None)], whole("people.2.by_judge_kind.0.value", "heuristic"),
         people((0, 0), (0, 0), (1, 0)),
     ),
@@ -319,27 +313,27 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[Look, ...]]] =
         AGREEMENT, "", [*OLDER_NEWER, outcome_entry(MERGED, None, head_sha="a" * 40)],
         whole("people.2.by_judge_kind.0.value", "hybrid"), people((0, 0), (0, 0), (1, 1)),
     ),
-    "an outcome of a verdict that is gone": (
+    "an outcome of an unknown verdict": (
         AGREEMENT, "", [*OLDER_NEWER[:1], outcome_entry(MERGED, "gone")], people((0, 0), (0, 0), (0, 0)),
     ),
-    "an outcome of what was never judged": (AGREEMENT, "", [outcome_entry(MERGED, None)], people((0, 0), (0, 0), (0, 0))),
+    "an outcome of a pull request that was never judged": (AGREEMENT, "", [outcome_entry(MERGED, None)], people((0, 0), (0, 0), (0, 0))),
     "an outcome that is delivered twice counts once": (
-        AGREEMENT, "", [completed_event(), outcome_entry(MERGED), outcome_entry(MERGED, when=LATER, said=NOON)],
+        AGREEMENT, "", [completed_event(), outcome_entry(MERGED), outcome_entry(MERGED, when=LATER, at=NOON)],
         whole("skipped", {"duplicate": 1}), people((0, 0), (0, 0), (1, 1)),
     ),
-    "what was begun and has not ended is the backlog": (
+    "the backlog is what has started and not ended": (
         BACKLOG, "", [started_event("e1"), completed_event("e1"), started_event("e2", LATER), started_event("e3"), failed_event("e3")],
         whole("open oldest_open_s", 1, 11 * 3600.0),
         only("subject started completed failed failure_modes", "submission", 3, 1, 1, {"judge_call_failed": 1}),
     ),
-    "what begins twice is open once": (BACKLOG, "", [started_event("e2"), started_event("e2")], whole("open", 1)),
-    "what ended without a start": (
+    "an evaluation that starts twice is open once": (BACKLOG, "", [started_event("e2"), started_event("e2")], whole("open", 1)),
+    "an evaluation that ended without a start": (
         BACKLOG, "", [completed_event(throttled_reason="pr_cap")],
         only("ended_without_start throttled open", 1, {"pr_cap": 1}, 0),
     ),
     "no backlog": (BACKLOG, "", [], whole("oldest_open_s", None)),
-    "nobody waits for a canary": (BACKLOG, "", [started_event("e2", NOON - HOUR), completed_event("e2", **CAPPED)], each("subject")),
-    "only what was begun in the window is its backlog": (BACKLOG, "subject=submission", UNENDED, whole("open", 1)),
+    "a canary is not in the backlog": (BACKLOG, "", [started_event("e2", NOON - HOUR), completed_event("e2", **CAPPED)], each("subject")),
+    "the backlog holds only what started in the window": (BACKLOG, "subject=submission", UNENDED, whole("open", 1)),
     "the backlog of all subjects": (BACKLOG, "", UNENDED, whole("open", 2)),
     "a scorecard counts pull requests by their first verdict": (
         AGENTS, "",
@@ -354,14 +348,14 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[Look, ...]]] =
         only("rounds_to_accept top_categories", {"count": 2, "mean": 1.5, "p50": 1.0}, [("half_finished", 1)]),
         only("judge_cost_usd unknown_price_count cost_per_accepted_usd", "0.3", 1, "0.150000"),
     ),
-    "what was never accepted has no price": (AGENTS, "", [rejected_event()], only("cost_per_accepted_usd", None)),
+    "without an accept there is no cost per accept": (AGENTS, "", [rejected_event()], only("cost_per_accepted_usd", None)),
     "a pull request is accepted once, at its first accept": (
         AGENTS, "",
         [rejected_event("e1"), *(completed_event(f"e{n}", head=head * 40, round=n) for n, head in ((2, "b"), (3, "b"), (4, "c")))],
         only("accepted.count first_round.count rounds_to_accept", 1, 0, {"count": 1, "mean": 2.0, "p50": 2.0}),
     ),
     "rounds are bounded": (AGENTS, "", [completed_event(round=100)], only("rounds_to_accept.mean", 99.0)),
-    "a scorecard names what its own agent was rejected for": (
+    "a scorecard names the categories of its own agent": (
         AGENTS, "",
         [
             rejected_event("e1", number=1, author_agent="codex"),
@@ -369,36 +363,36 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[Look, ...]]] =
         ],
         each("value top_categories", ("codex", [("half_finished", 1)]), ("devin", [("weak_test", 1)])),
     ),
-    "what became of a pull request counts where its first verdict does": (
+    "outcomes of a pull request count where its first verdict does": (
         AGENTS, UNTIL_LATER, MERGED_LATER,
         only("value accepted.count merged reverts.count reverts.of", "codex", 1, 1, 1, 1),
     ),
-    "a revert tells of a merge": (
+    "a revert implies a merge": (
         AGENTS, "", [completed_event(), outcome_entry(REVERTED)], only("merged reverts.share", 1, 1.0),
     ),
     "a revert and a later fix": (
         AGENTS, "", [completed_event(), outcome_entry(REVERTED), outcome_entry(LATER_FIX)],
         only("merged reverts.count later_fixes.count", 1, 1, 1),
     ),
-    "what was not decided is on no scorecard": (
+    "an abstention is not on a scorecard": (
         AGENTS, "", [completed_event(**UNPROVEN), outcome_entry(MERGED)], only("pull_requests merged", 0, 0),
     ),
-    "what was judged anew is on no scorecard": (AGENTS, "", REJUDGED, only("verdicts", 1)),
+    "a rejudging is not on a scorecard": (AGENTS, "", REJUDGED, only("verdicts", 1)),
     "ranks where no interval touches another": (
-        AGENTS, "", [*judged("good", 40, 38), *judged("bad", 40, 5, 100)], each("value rank", ("bad", 2), ("good", 1)),
+        AGENTS, "", [*verdicts_of("good", 40, 38), *verdicts_of("bad", 40, 5, 100)], each("value rank", ("bad", 2), ("good", 1)),
     ),
     "no rank where intervals touch": (
-        AGENTS, "", [*judged("good", 10, 8), *judged("fair", 10, 6, 100)], each("rank", None, None),
+        AGENTS, "", [*verdicts_of("good", 10, 8), *verdicts_of("fair", 10, 6, 100)], each("rank", None, None),
     ),
-    "a rank for the one that none touches": (
-        AGENTS, "", [*judged("good", 40, 38), *judged("bad", 40, 5, 100), *judged("fair", 10, 8, 200)],
+    "a rank only for the agent whose interval is apart": (
+        AGENTS, "", [*verdicts_of("good", 40, 38), *verdicts_of("bad", 40, 5, 100), *verdicts_of("fair", 10, 8, 200)],
         each("value rank", ("bad", 3), ("good", None), ("fair", None)),
     ),
-    "no rank for what was never decided": (
-        AGENTS, "", [*judged("good", 9, 9), completed_event("x", number=900, author_agent="new", **UNPROVEN)],
+    "no rank without a decision": (
+        AGENTS, "", [*verdicts_of("good", 9, 9), completed_event("x", number=900, author_agent="new", **UNPROVEN)],
         each("value rank", ("good", None), ("new", None)),
     ),
-    "what people did about rejects counts by signal, category and rubric": (
+    "outcomes of rejects count by signal, category and rubric": (
         OVERRIDES, "", OBJECTED,
         *(
             each(OBJECTIONS, (value, 2, 1, 1, 1, 0, 1, 2), of=name)
@@ -406,36 +400,36 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[Look, ...]]] =
         ),
         whole("outcomes", {"helpful": 1, "merged": 1, "not_helpful": 1, "override": 1}),
     ),
-    "a bench's reject is overridden by nobody": (OVERRIDES, "", BENCHMARK, each("value", of="signals")),
+    "the reject of a benchmark has no overrides": (OVERRIDES, "", BENCHMARK, each("value", of="signals")),
     "an accept that is not helpful overrides nothing": (
         OVERRIDES, "", [completed_event(), outcome_entry(NOT_HELPFUL)], each("value", of="signals"),
     ),
-    "a reject that was judged anew is overridden by nobody": (OVERRIDES, "", REJUDGED, each("value", of="rubrics")),
-    "a word that is taken back and said again counts once": (
-        OVERRIDES, "", SAID_AGAIN, whole("outcomes", {"helpful": 1, "not_helpful": 2}),
+    "a rejudged reject has no overrides": (OVERRIDES, "", REJUDGED, each("value", of="rubrics")),
+    "a withdrawn and repeated reaction counts once": (
+        OVERRIDES, "", CHANGED_OPINION, whole("outcomes", {"helpful": 1, "not_helpful": 2}),
         each("not_helpful objected.count", (1, 1), of="signals"),
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_an_answer_holds(name: str) -> None:
-    topic, asked, history, *looks = ROWS[name]
+def test_query_answers_the_expected_figures(name: str) -> None:
+    topic, asked, history, *figures = ROWS[name]
     answer = query_stats(topic, tuple(history), **dict(parse_qsl(asked)))
-    for look in looks:
-        assert look.find(answer) == look.figures, look.names
+    for expected in figures:
+        assert expected.read(answer) == expected.figures, expected.names
 
 
-def test_a_low_mean_is_told_with_its_interval() -> None:
+def test_low_mean_banner_has_an_interval() -> None:
     [banner] = query_stats(QUALITY, tuple(LOW))["banners"]
     assert banner["mean_interval"].low < 0.35 < banner["mean_interval"].high < 0.6
 
 
-def test_confidence_is_held_against_what_was_borne_out() -> None:
+def test_calibration_compares_confidence_with_outcomes() -> None:
     history = [completed_event(f"e{n}", number=n, confidence=0.8 if n % 2 else 1) for n in range(20)]
-    told = [outcome_entry(HELPFUL if n % 4 else NOT_HELPFUL, f"e{n}", number=n) for n in range(20)]
-    explicit = query_stats(AGREEMENT, (*history, *told))["people"][0]
-    assert each("confidence_from count share", (0.8, 10, 1.0), (0.9, 10, 0.5), of="calibration").find(explicit) == (
+    outcomes = [outcome_entry(HELPFUL if n % 4 else NOT_HELPFUL, f"e{n}", number=n) for n in range(20)]
+    explicit = query_stats(AGREEMENT, (*history, *outcomes))["people"][0]
+    assert each("confidence_from count share", (0.8, 10, 1.0), (0.9, 10, 0.5), of="calibration").read(explicit) == (
         (0.8, 10, 1.0),
         (0.9, 10, 0.5),
     )
@@ -444,11 +438,11 @@ def test_confidence_is_held_against_what_was_borne_out() -> None:
     ]
 
 
-def test_every_outcome_says_what_it_means() -> None:
+def test_each_outcome_kind_has_a_meaning() -> None:
     assert set(BEARS_OUT) == set(OutcomeKind)
 
 
-def test_canaries_change_no_backlog() -> None:
+def test_canaries_do_not_change_the_backlog() -> None:
     live = started_event("e1"), completed_event("e1")
     beside = (
         started_event("e2", NOON - HOUR), completed_event("e2", **CAPPED), completed_event("e3", **CAPPED),
@@ -457,7 +451,7 @@ def test_canaries_change_no_backlog() -> None:
     assert query_stats(BACKLOG, (*live, *beside)) == query_stats(BACKLOG, live)
 
 
-def test_an_answer_can_be_sent() -> None:
+def test_answers_are_json_serializable() -> None:
     for topic in StatsTopic:
         assert json.loads(json.dumps(query_stats(topic, (started_event(), completed_event(), outcome_entry(MERGED)))))
 
@@ -481,41 +475,41 @@ verdicts = st.lists(
 
 
 @given(verdicts, st.integers(0, 100), st.sampled_from(GROUPS))
-def test_every_figure_is_what_plain_arithmetic_says(some: list[dict[str, Any]], least: int, group: str) -> None:
-    history = [completed_event(f"e{n}", NOON + n % 3 * HOUR, number=n, **one) for n, one in enumerate(some)]
-    told = {one["value"]: one for one in rows(QUALITY, *history, group_by=group, min_confidence=f"{least / 100:.2f}")}
-    assert set(told) == {_value(one, group) for one in some}
-    for value, found in told.items():
-        mine = [one for one in some if _value(one, group) == value]
-        counted = [one for one in mine if round(one["confidence"] * 10_000) >= least * 100]
-        assert (found["verdict_count"], found["confident_count"]) == (len(mine), len(counted))
-        assert found["mean_score"] == _mean(counted, "score")
-        assert found["mean_confidence"] == _mean(counted, "confidence")
-        ordered = sorted(math.floor(round(one["score"] * 10_000) / 10) / 1000 for one in counted)
+def test_figures_match_plain_arithmetic(drawn: list[dict[str, Any]], least: int, group: str) -> None:
+    history = [completed_event(f"e{n}", NOON + n % 3 * HOUR, number=n, **verdict) for n, verdict in enumerate(drawn)]
+    data = rows(QUALITY, *history, group_by=group, min_confidence=f"{least / 100:.2f}")
+    answers = {answer["value"]: answer for answer in data}
+    assert set(answers) == {_value(verdict, group) for verdict in drawn}
+    for value, answer in answers.items():
+        mine = [verdict for verdict in drawn if _value(verdict, group) == value]
+        counted = [verdict for verdict in mine if round(verdict["confidence"] * 10_000) >= least * 100]
+        assert (answer["verdict_count"], answer["confident_count"]) == (len(mine), len(counted))
+        assert answer["mean_score"] == _mean(counted, "score")
+        assert answer["mean_confidence"] == _mean(counted, "confidence")
+        ordered = sorted(math.floor(round(verdict["score"] * 10_000) / 10) / 1000 for verdict in counted)
         for part, name in ((0.5, "p50_score"), (0.1, "p10_score")):
-            assert found[name] == (ordered[max(1, math.ceil(part * len(ordered))) - 1] if ordered else None)
+            assert answer[name] == (ordered[max(1, math.ceil(part * len(ordered))) - 1] if ordered else None)
 
 
-def _value(one: dict[str, Any], group: str) -> str | None:
+def _value(verdict: dict[str, Any], group: str) -> str | None:
     match group:
         case "rubric":
-            return f"default@{one['rubric_version']}"
+            return f"default@{verdict['rubric_version']}"
         case "repository":
-            return str(one["repository_id"])
+            return str(verdict["repository_id"])
         case _:
-            return one[group]
+            return verdict[group]
 
 
-def _mean(some: list[dict[str, Any]], name: str) -> object:
-    total = sum((Fraction(round(one[name] * 10_000), 10_000) for one in some), Fraction(0))
-    return pytest.approx(float(total / len(some)), abs=5.1e-7) if some else None
+def _mean(drawn: list[dict[str, Any]], name: str) -> object:
+    total = sum((Fraction(round(verdict[name] * 10_000), 10_000) for verdict in drawn), Fraction(0))
+    return pytest.approx(float(total / len(drawn)), abs=5.1e-7) if drawn else None
 
 
 @pytest.mark.parametrize("topic", StatsTopic)
 def test_several_installations_are_counted_together(topic: StatsTopic) -> None:
-    """As one stream with the pull requests of both, whose numbers may be the same."""
 
-    def happened(repository_id: int, *names: str) -> list[RawEntry]:
+    def make_events(repository_id: int, *names: str) -> list[RawEntry]:
         accept, reject, waiting = names
         return [
             completed_event(accept, number=1, repository_id=repository_id, judge_cost_usd="0.1", score=0.9),
@@ -526,21 +520,21 @@ def test_several_installations_are_counted_together(topic: StatsTopic) -> None:
             started_event(waiting, NOON + repository_id * HOUR, number=3, repository_id=repository_id),
         ]
 
-    one, other = happened(1, "a", "b", "c"), happened(2, "d", "e", "f")
+    mine, theirs = make_events(1, "a", "b", "c"), make_events(2, "d", "e", "f")
     question = parse_query({"from": NOON.isoformat(), "group_by": "rubric", "include_eval": "1"}, topic, NOW)
-    with count_figures(*one) as first, count_figures(*other) as second, count_figures(*one, *other) as both:
+    with count_figures(*mine) as first, count_figures(*theirs) as second, count_figures(*mine, *theirs) as both:
         assert answer_query(topic, question, [first, second]) == answer_query(topic, question, [both])
         answer = answer_query(topic, question, [first._replace(until_ms=5), second._replace(is_behind=True)])
     assert (answer["counted_until"], answer["is_behind"]) == (NOW.isoformat(timespec="milliseconds"), True)
 
 
-def test_where_nothing_is_counted_nothing_is_behind() -> None:
-    nobody = answer_query(QUALITY, parse_query({}, QUALITY, NOW), [])
-    assert (nobody["counted_until"], nobody["is_behind"], nobody["data"]) == (None, False, [])
+def test_answer_without_streams_is_empty_and_not_behind() -> None:
+    answer = answer_query(QUALITY, parse_query({}, QUALITY, NOW), [])
+    assert (answer["counted_until"], answer["is_behind"], answer["data"]) == (None, False, [])
 
 
 @pytest.mark.parametrize("query", [REPOSITORY_SUMS, class_sums(None)])
-def test_no_verdict_is_sorted_to_be_grouped(query: str) -> None:
+def test_grouping_queries_use_a_covering_index_and_do_not_sort(query: str) -> None:
     parameters = {"since": 0, "before": milliseconds(), "least": 0, "subjects": "[]", "views": "[]"}
     with count_figures(completed_event("e1")) as stream:
         plan = [step for *_, step in stream.db.execute(f"EXPLAIN QUERY PLAN {query}", parameters)]
@@ -551,24 +545,20 @@ def test_no_verdict_is_sorted_to_be_grouped(query: str) -> None:
 SECRET = "ghp_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
 
 
-def test_the_answer_to_a_wait_names_the_commit_and_a_verdict_without_secrets() -> None:
+def test_wait_answer_has_the_commit_and_a_verdict_without_secrets() -> None:
     verdict = samples.rejected(concern=f"It prints {SECRET} to the log.")
     status = WaitStatus(WaitState.DONE, "It was judged.", 12, verdict=verdict)
-    told = wait_answer(status, "acme/widgets", samples.HEAD)
-    assert (told["repository"], told["sha"], told["state"], told["number"]) == (
-        "acme/widgets",
-        samples.HEAD,
-        "done",
-        12,
-    )
-    assert (told["verdict"]["eval_id"], told["verdict"]["decision"]) == (verdict.eval_id, "reject")
-    assert SECRET not in str(told)
+    answer = wait_answer(status, "acme/widgets", samples.HEAD)
+    assert (answer["repository"], answer["sha"]) == ("acme/widgets", samples.HEAD)
+    assert (answer["state"], answer["number"]) == ("done", 12)
+    assert (answer["verdict"]["eval_id"], answer["verdict"]["decision"]) == (verdict.eval_id, "reject")
+    assert SECRET not in str(answer)
 
 
-def test_the_answer_to_a_wait_without_a_verdict_shows_none() -> None:
+def test_wait_answer_without_a_verdict_names_the_newer_commit() -> None:
     status = WaitStatus(
         WaitState.SUPERSEDED, "A newer commit.", 12, newer_head="2" * 40, others=(13,), reason="newer_commit"
     )
-    told = wait_answer(status, "acme/widgets", samples.HEAD)
-    assert (told["state"], told["reason"]) == ("superseded", "newer_commit")
-    assert (told["verdict"], told["superseded_by"], told["other_pull_requests"]) == (None, "2" * 40, (13,))
+    answer = wait_answer(status, "acme/widgets", samples.HEAD)
+    assert (answer["state"], answer["reason"]) == ("superseded", "newer_commit")
+    assert (answer["verdict"], answer["superseded_by"], answer["other_pull_requests"]) == (None, "2" * 40, (13,))

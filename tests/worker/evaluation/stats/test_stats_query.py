@@ -1,4 +1,4 @@
-"""Parameters are read, or refused with their name, what is expected and what was found."""
+"""Parameters of a query are parsed, or refused with their name and the expected form."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,14 +11,11 @@ from worker.evaluation.stats.stream_entries import VerdictView
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
 
 
-def test_the_last_seven_days_of_submissions_by_agent_are_asked_about_where_nothing_is_said() -> None:
+def test_default_query_is_seven_days_of_submissions_by_agent() -> None:
     question = parse_query({}, StatsTopic.QUALITY, NOW)
     assert question.window == make_window(NOW - timedelta(days=7), NOW)
-    assert (question.subject, question.group_by, question.view) == (
-        "submission",
-        GroupDimension.AUTHOR_AGENT,
-        VerdictView.VERDICTS,
-    )
+    assert (question.subject, question.view) == ("submission", VerdictView.VERDICTS)
+    assert question.group_by is GroupDimension.AUTHOR_AGENT
     assert (question.min_confidence, question.include_eval, question.tolerance) == (0, False, 1500)
     assert parse_query({}, StatsTopic.COST, NOW).subject == "all"
     everything = parse_query({"subject": "all"}, StatsTopic.QUALITY, NOW).subjects
@@ -26,27 +23,25 @@ def test_the_last_seven_days_of_submissions_by_agent_are_asked_about_where_nothi
     assert parse_query({"subject": "benchmark"}, StatsTopic.QUALITY, NOW).subjects == ("benchmark",)
 
 
-def test_a_time_may_be_told_as_how_long_ago() -> None:
+def test_from_accepts_a_relative_time() -> None:
     assert parse_query({"from": "24h"}, StatsTopic.QUALITY, NOW).window == make_window(NOW - timedelta(days=1), NOW)
 
 
-def test_every_parameter_is_read() -> None:
-    given = {
+def test_each_parameter_is_parsed() -> None:
+    parameters = {
         "from": "2026-11-01", "to": "2026-11-02T12:00+02:00", "subject": "ci_check", "view": "canaries", "group_by": "none",
         "min_confidence": "0.75", "include_eval": "true", "agreement_window": "0.2",
     }  # fmt: skip
-    assert set(given) == set(PARAMETERS)
-    question = parse_query(given, StatsTopic.QUALITY, NOW)
-    assert (question.window.since, question.window.until) == (
-        datetime(2026, 11, 1, tzinfo=UTC),
-        datetime(2026, 11, 2, 10, tzinfo=UTC),
-    )
+    assert set(parameters) == set(PARAMETERS)
+    question = parse_query(parameters, StatsTopic.QUALITY, NOW)
+    assert question.window.since == datetime(2026, 11, 1, tzinfo=UTC)
+    assert question.window.until == datetime(2026, 11, 2, 10, tzinfo=UTC)
     assert (question.subjects, question.view, question.group_by) == (("ci_check",), VerdictView.CANARIES, None)
     assert (question.min_confidence, question.include_eval, question.tolerance) == (7500, True, 2000)
 
 
 @pytest.mark.parametrize(
-    ("name", "found", "expected"),
+    ("name", "received", "expected"),
     [
         ("from", "yesterday", "an ISO 8601"),
         ("to", "1969-12-31", "an ISO 8601 date or time after 1970"),
@@ -65,14 +60,14 @@ def test_every_parameter_is_read() -> None:
         ("group", "rubric", "one of from, to,"),
     ],
 )
-def test_what_can_not_be_used_is_told(name: str, found: str, expected: str) -> None:
+def test_invalid_parameter_is_refused_with_the_expected_form(name: str, received: str, expected: str) -> None:
     with pytest.raises(ParameterError) as refused:
-        parse_query({name: found}, StatsTopic.QUALITY, NOW)
-    assert (refused.value.parameter, refused.value.received) == (name, found)
+        parse_query({name: received}, StatsTopic.QUALITY, NOW)
+    assert (refused.value.parameter, refused.value.received) == (name, received)
     assert str(refused.value).startswith(f"{name}: expected {expected}")
 
 
-def test_a_window_begins_where_every_entry_is_still_there() -> None:
+def test_window_starts_at_the_first_fully_kept_hour() -> None:
     hour = 3_600_000
     assert first_kept_hour(100 * hour + 1, 10 * hour) == 91
     assert first_kept_hour(100 * hour, 10 * hour) == 90

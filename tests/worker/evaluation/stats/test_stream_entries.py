@@ -1,4 +1,4 @@
-"""Entries that Assay wrote are read; whatever else stands in a stream is skipped, with its reason."""
+"""Entries of the product are parsed; others are skipped with a reason."""
 
 import json
 from typing import Any
@@ -31,7 +31,7 @@ UNREADABLE, BROKEN = SkippedEntry(SkipReason.UNREADABLE), SkippedEntry(SkipReaso
 COMPLETED, OUTCOME = b"eval.completed", b"outcome.recorded"
 
 
-def test_each_kind_is_read() -> None:
+def test_each_event_kind_is_parsed() -> None:
     assert isinstance(parse_entry(*started_event()[1:]), StartedEntry)
     assert isinstance(parse_entry(*completed_event()[1:]), EndedEntry)
     assert isinstance(parse_entry(*failed_event()[1:]), EndedEntry)
@@ -39,7 +39,7 @@ def test_each_kind_is_read() -> None:
     assert isinstance(parse_entry(*outcome_entry(OutcomeKind.MERGED)[1:]), OutcomeEntry)
     assert isinstance(parse_entry(b"case_parse_error", b'{"v":1}'), TroubleEntry)
     assert isinstance(parse_entry(b"evaluator_parse_error", b'{"v":1}'), TroubleEntry)
-    assert {one.value for one in EventKind} == {
+    assert {kind.value for kind in EventKind} == {
         "eval.started", "eval.completed", "eval.failed", "outcome.recorded", "case_parse_error", "evaluator_parse_error",
     }  # fmt: skip
 
@@ -52,9 +52,7 @@ def test_each_kind_is_read() -> None:
         ("merge_group", {"opinion_of": "model"}, VerdictView.OPINIONS),
     ],
 )
-def test_a_merge_groups_verdict_is_a_child_and_no_opinion(
-    kind: str, signals: dict[str, str], view: VerdictView
-) -> None:
+def test_merge_group_with_a_parent_is_not_an_opinion(kind: str, signals: dict[str, str], view: VerdictView) -> None:
     ended = parse_entry(*completed_event(parent_eval_id="e0", subject_kind=kind, signals=signals)[1:])
     assert isinstance(ended, EndedEntry)
     assert ended.view is view
@@ -63,12 +61,12 @@ def test_a_merge_groups_verdict_is_a_child_and_no_opinion(
 @pytest.mark.parametrize(
     "raw", [b"", b"{", b"\xff", b"[]", b"1", b'{"v":0}', b'{"v":2}', b'{"v":"1"}', b"{}", b"[" * 9999]
 )
-def test_what_is_no_event_of_this_version_is_unreadable(raw: bytes) -> None:
+def test_body_of_another_version_is_unreadable(raw: bytes) -> None:
     assert parse_entry(COMPLETED, raw) == UNREADABLE
 
 
 @pytest.mark.parametrize("kind", [b"", b"eval.resumed", b"\xff"])
-def test_a_kind_that_nobody_knows_here_is_unreadable(kind: bytes) -> None:
+def test_unknown_kind_is_unreadable(kind: bytes) -> None:
     assert parse_entry(kind, b'{"v":1}') == UNREADABLE
 
 
@@ -83,14 +81,14 @@ def test_a_kind_that_nobody_knows_here_is_unreadable(kind: bytes) -> None:
         {"facts": {"stub_body": 1}},
     ],
 )  # fmt: skip
-def test_a_field_that_can_not_be_is_broken(change: dict[str, Any]) -> None:
+def test_event_with_an_invalid_field_is_broken(change: dict[str, Any]) -> None:
     assert parse_entry(COMPLETED, json.dumps({**event_body(), **change}).encode()) == BROKEN
 
 
 @pytest.mark.parametrize("name", ["eval_id", "score", "signals", "rubric_id", "judge_cost_usd", "parent_eval_id"])
-def test_a_field_that_is_missing_is_broken(name: str) -> None:
-    said = {key: value for key, value in event_body().items() if key != name}
-    assert parse_entry(COMPLETED, json.dumps(said).encode()) == BROKEN
+def test_event_with_a_missing_field_is_broken(name: str) -> None:
+    body = {key: value for key, value in event_body().items() if key != name}
+    assert parse_entry(COMPLETED, json.dumps(body).encode()) == BROKEN
 
 
 @pytest.mark.parametrize(
@@ -104,9 +102,9 @@ def test_a_field_that_is_missing_is_broken(name: str) -> None:
         {"at": "2026-11-20T12:00"},
     ],
 )
-def test_an_outcome_that_nobody_knows_is_broken(change: dict[str, Any]) -> None:
-    said = {**json.loads(outcome_entry(OutcomeKind.MERGED)[2]), **change}
-    assert parse_entry(OUTCOME, json.dumps(said).encode()) == BROKEN
+def test_outcome_with_an_invalid_field_is_broken(change: dict[str, Any]) -> None:
+    body = {**json.loads(outcome_entry(OutcomeKind.MERGED)[2]), **change}
+    assert parse_entry(OUTCOME, json.dumps(body).encode()) == BROKEN
 
 
 junk = st.recursive(
@@ -117,13 +115,13 @@ junk = st.recursive(
 
 
 @given(
-    st.sampled_from([one.value.encode() for one in EventKind]),
+    st.sampled_from([kind.value.encode() for kind in EventKind]),
     st.dictionaries(st.sampled_from(sorted(event_body())), junk),
 )
-def test_no_body_whatsoever_is_an_error(kind: bytes, change: dict[str, Any]) -> None:
+def test_arbitrary_bodies_are_parsed_without_an_error(kind: bytes, change: dict[str, Any]) -> None:
     parse_entry(kind, json.dumps({**event_body(), **change, "v": 1}).encode())
 
 
 @given(st.binary(max_size=60), st.binary(max_size=200))
-def test_no_bytes_whatsoever_are_an_error(kind: bytes, raw: bytes) -> None:
+def test_arbitrary_bytes_are_skipped_without_an_error(kind: bytes, raw: bytes) -> None:
     assert parse_entry(kind, raw) in {UNREADABLE, BROKEN}

@@ -1,4 +1,4 @@
-"""What `assay evaluate` and `assay rubric` print, word for word."""
+"""What `assay evaluate` and `assay rubric` print."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -28,14 +28,14 @@ NOTHING = RejudgeSummary(0, 0, 0, 0, 0, 0, {}, (), Decimal(0), 0, "default 2")
 PLANNED = RejudgeForecast(5, 3, 2, 3, Decimal("0.0123"), Decimal("0.2"), has_model=True, law="default 2 and claude-x")
 
 
-def test_an_empty_window_is_said() -> None:
+def test_summary_of_an_empty_window() -> None:
     assert summary_text(NOTHING, TerminalPage(80)) == (
         "0 of 0 subjects judged anew by default 2.\nCost: $0.00.\n0 decided otherwise.\n"
     )
 
 
-def test_everything_that_was_not_judged_is_said() -> None:
-    one = replace(
+def test_summary_lists_all_counts_and_changes() -> None:
+    summary = replace(
         NOTHING, subjects=15, answered=5, earlier=2, gone=1, failed=2, capped=3, left=4, unread=1, unpriced=1,
         decisions={"accept": 3, "reject weak_test": 2}, cost_usd=Decimal("0.01234"),
         stopped="The limit of $0.01 is reached. Give a larger --max-usd to go on.",
@@ -44,7 +44,7 @@ def test_everything_that_was_not_judged_is_said() -> None:
             VerdictChange("acme/widgets#2", "reject weak_test", "accept", "e2", "All of it is there."),
         ),
     )  # fmt: skip
-    assert summary_text(one, TerminalPage(80)) == (
+    assert summary_text(summary, TerminalPage(80)) == (
         "The limit of $0.01 is reached. Give a larger --max-usd to go on.\n"
         "5 of 15 subjects judged anew by default 2, 2 of them before this run.\n"
         "Now: 3 accept, 2 reject weak_test.\n"
@@ -63,7 +63,7 @@ def test_everything_that_was_not_judged_is_said() -> None:
     )
 
 
-def test_what_a_run_would_cost_is_said() -> None:
+def test_forecast_of_a_run() -> None:
     assert forecast_text(PLANNED) == (
         "5 subjects in this window, 2 of them judged anew by default 2 and claude-x already.\n"
         "3 would be judged; nothing was.\n"
@@ -71,7 +71,7 @@ def test_what_a_run_would_cost_is_said() -> None:
     )
 
 
-def test_where_no_model_is_asked_or_none_has_a_price_that_is_said() -> None:
+def test_forecast_without_a_model_or_a_price() -> None:
     assert forecast_text(replace(PLANNED, has_model=False)).endswith("Cost: $0.00, no model would be asked.\n")
     for unknown in (replace(PLANNED, expected_usd=None), replace(PLANNED, most_usd=None)):
         assert forecast_text(unknown).endswith(
@@ -79,16 +79,16 @@ def test_where_no_model_is_asked_or_none_has_a_price_that_is_said() -> None:
         )
 
 
-def test_how_scores_moved_and_what_is_not_kept_is_said() -> None:
-    one = replace(NOTHING, subjects=3, answered=2, mean_before=0.754, mean_now=0.5, rescored=1, gone=1, missing="lost")
-    assert summary_text(one, TerminalPage(80)) == (
+def test_summary_of_rescoring_has_mean_scores() -> None:
+    summary = replace(NOTHING, subjects=3, answered=2, mean_before=0.754, mean_now=0.5, rescored=1, gone=1, missing="x")
+    assert summary_text(summary, TerminalPage(80)) == (
         "2 of 3 subjects judged anew by default 2.\n"
         "Mean score: 0.75 before, 0.50 now; 1 scored otherwise.\n"
-        "1 can't be: lost.\n"
+        "1 can't be: x.\n"
         "Cost: $0.00.\n"
         "0 decided otherwise.\n"
     )
-    assert "Mean" not in summary_text(replace(one, mean_now=None), TerminalPage(80))
+    assert "Mean" not in summary_text(replace(summary, mean_now=None), TerminalPage(80))
 
 
 OLD = RubricOpinion("accept", "accept", 0.9, asks=False)
@@ -99,7 +99,7 @@ OPEN = RubricOpinion("abstain unproven", "abstain", 0.5, asks=True)
 NO_DIFFERENCE = RubricDifferences("default 1", "default 2", 0, 0, 0, (), (), 0, ())
 
 
-def test_nothing_to_compare_is_said() -> None:
+def test_differences_of_no_changes() -> None:
     assert differences_text(NO_DIFFERENCE, TerminalPage(80)) == (
         "0 recorded changes by default 1 and by default 2.\n"
         "0 by verdicts on record of the same model, 0 by code alone, at $0.\n"
@@ -110,16 +110,16 @@ def test_nothing_to_compare_is_said() -> None:
     )
 
 
-def test_what_comes_out_otherwise_stands_with_its_place_and_what_came_of_it() -> None:
+def test_differences_have_locations_and_outcomes() -> None:
     changed = ComparedChange("acme/widgets#1", EvalId("e1"), OLD, NEW, "haiku", ("merged", "reverted"))
     asked = ComparedChange("acme/widgets#2", EvalId("e2"), OPEN, OPEN._replace(asks=False), None, ())
     quiet = ComparedChange("acme/widgets#3", EvalId("e3"), OPEN, OLD, None, ())
     both = StrengthAgreement("explicit", ShareWithInterval(0, 0, None), ShareWithInterval(3, 4, (0.3, 0.954)))
-    one = replace(
+    differences = replace(
         NO_DIFFERENCE, compared=9, by_record=4, left_out=2, unread=1, changes=(changed, quiet), asked=(asked,), moved=3,
         agreement=(both,),
     )  # fmt: skip
-    assert differences_text(one, TerminalPage(80)) == (
+    assert differences_text(differences, TerminalPage(80)) == (
         "9 recorded changes by default 1 and by default 2.\n"
         "4 by verdicts on record of the same model, 5 by code alone, at $0.\n"
         "2 are left out: the dossier is not kept any more (ASSAY_RETENTION_DAYS).\n"
@@ -137,14 +137,14 @@ def test_what_comes_out_otherwise_stands_with_its_place_and_what_came_of_it() ->
     )
 
 
-def test_a_rubric_that_can_be_read_is_summed_up_and_a_refusal_follows() -> None:
+def test_rubric_summary_is_followed_by_a_refusal() -> None:
     rubric = load_rubric().model_copy(update={"id": "x", "version": "7", "signals": {"a": 0.5}})
     line = f'x.yml: "x" version 7, {len(rubric.criteria)} criteria, 1 signals, a model is asked below 0.7.\n'
     assert rubric_ok_text(rubric, "x.yml", None) == line
     assert rubric_ok_text(rubric, "x.yml", "Raise it.") == f"{line}Raise it.\n"
 
 
-def test_a_signal_that_a_person_promotes_is_named_with_its_installation() -> None:
-    said = "stub_body may reject alone again in installation 7. Its rejects are counted from now on.\n"
-    assert promotion_text("stub_body", 7, was_demoted=True) == said
+def test_promotion_names_the_signal_and_installation() -> None:
+    expected = "stub_body may reject alone again in installation 7. Its rejects are counted from now on.\n"
+    assert promotion_text("stub_body", 7, was_demoted=True) == expected
     assert promotion_text("stub_body", 7, was_demoted=False).startswith("stub_body was no suspicion in installation 7.")

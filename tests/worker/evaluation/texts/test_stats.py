@@ -1,4 +1,4 @@
-"""What the records answer, as people read it, word for word."""
+"""What `assay stats` and `assay history` print."""
 
 from typing import Any
 
@@ -35,24 +35,21 @@ from worker.publishing.texts.terminal import TerminalPage, bar, sparkline
 PAGE, COLOURED = TerminalPage(100), TerminalPage(100, has_colour=True)
 
 
-def judged(number: int) -> list[RawEntry]:
-    said: dict[str, Any] = {
+def events_of(number: int) -> list[RawEntry]:
+    fields: dict[str, Any] = {
         "number": number,
         "judge_kind": "hybrid" if number % 2 else "heuristic",
         "judge_cost_usd": "0.4123" if number % 2 else "0",
         "author_agent": "codex" if number % 4 else None,
     }
-    told = (completed_event if number % 3 else rejected_event)(f"e{number}", **said)
+    event = (completed_event if number % 3 else rejected_event)(f"e{number}", **fields)
     kind = OutcomeKind.MERGED if number % 3 else OutcomeKind.OVERRIDE
-    return [
-        started_event(f"e{number}", number=number),
-        told,
-        outcome_entry(kind, f"e{number}", NOON + HOUR, number=number),
-    ]
+    outcome = outcome_entry(kind, f"e{number}", NOON + HOUR, number=number)
+    return [started_event(f"e{number}", number=number), event, outcome]
 
 
 HISTORY = (
-    *(one for number in range(12) for one in judged(number)),
+    *(entry for number in range(12) for entry in events_of(number)),
     completed_event(
         "f1", number=1, rubric_version="2", trigger="batch", parent_eval_id="e1", score=0.6, judge_cost_usd=None
     ),
@@ -66,18 +63,19 @@ HISTORY = (
 DAYS = ((3, 0.5), (0, None), (12, 0.8))
 
 
-def page_of(
-    page: TerminalPage, *history: RawEntry, days: tuple[tuple[int, float | None], ...] = (), **given: str
+def render_page(
+    page: TerminalPage, *history: RawEntry, days: tuple[tuple[int, float | None], ...] = (), **parameters: str
 ) -> str:
     quality, agreement, backlog = (
-        query_stats(topic, history, **given) for topic in (StatsTopic.QUALITY, StatsTopic.AGREEMENT, StatsTopic.BACKLOG)
+        query_stats(topic, history, **parameters)
+        for topic in (StatsTopic.QUALITY, StatsTopic.AGREEMENT, StatsTopic.BACKLOG)
     )
     cost = query_stats(StatsTopic.COST, history, include_eval="true")
     return stats_page(StatsPage(quality, cost, agreement, backlog, days), page)
 
 
-def test_the_page_tells_quality_days_agreement_cost_and_backlog() -> None:
-    assert page_of(PAGE, *HISTORY, days=DAYS) == snapshot("""\
+def test_page_has_quality_days_agreement_cost_and_backlog() -> None:
+    assert render_page(PAGE, *HISTORY, days=DAYS) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC, by author agent
 Not counted, since they can't be read or were there before: 1 unreadable.
 
@@ -108,8 +106,8 @@ Failed to judge 1 of 17 (submission): 1 judge call failed.
 """)
 
 
-def test_a_terminal_gets_blocks_and_colour() -> None:
-    assert page_of(COLOURED, completed_event(), days=DAYS) == snapshot("""\
+def test_terminal_with_colour_gets_block_characters() -> None:
+    assert render_page(COLOURED, completed_event(), days=DAYS) == snapshot("""\
 \x1b[1m2026-11-20 00:00 to 2026-11-21 00:00 UTC, by author agent\x1b[0m
 
 \x1b[2m                       verdicts  mean score                      p50   p10 conf.      cost no help\x1b[0m
@@ -122,32 +120,31 @@ Judging has cost $0.
 """)
 
 
-def test_nothing_judged_is_said() -> None:
-    assert page_of(PAGE) == snapshot("""\
+def test_page_without_verdicts() -> None:
+    assert render_page(PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC, by author agent
 
 Nothing was judged in this time.
 
 Judging has cost $0.
 """)
-    assert "all                 " in page_of(PAGE, completed_event(), group_by="none")
-    assert "(no category)" in page_of(PAGE, completed_event(), group_by="category")
-    assert "(a person)" in page_of(PAGE, completed_event(author_agent=None))
+    assert "all                 " in render_page(PAGE, completed_event(), group_by="none")
+    assert "(no category)" in render_page(PAGE, completed_event(), group_by="category")
+    assert "(a person)" in render_page(PAGE, completed_event(author_agent=None))
 
 
-def test_who_judged_twice_is_not_called_the_same_judge_since_models_and_prompts_may_differ() -> None:
+def test_repeated_judgings_are_labelled_by_rubric_and_tier() -> None:
     again = completed_event("e2", trigger="batch", parent_eval_id="e1", judge_model="another")
-    assert "one rubric and tier twice, default@1: 100% (1 of 1, [0.21, 1.00])" in page_of(
-        PAGE, completed_event("e1"), again
-    )
+    page = render_page(PAGE, completed_event("e1"), again)
+    assert "one rubric and tier twice, default@1: 100% (1 of 1, [0.21, 1.00])" in page
 
 
-def test_failures_are_a_part_of_what_ended_whenever_that_began() -> None:
+def test_failures_are_a_share_of_ended_evaluations() -> None:
     began_before = started_event("e1", NOON - 20 * HOUR), failed_event("e1"), failed_event("e2"), completed_event("e3")
-    assert "Failed to judge 2 of 3 (submission): 2 judge call failed." in page_of(PAGE, *began_before)
+    assert "Failed to judge 2 of 3 (submission): 2 judge call failed." in render_page(PAGE, *began_before)
 
 
-def test_more_that_waits_to_be_counted_is_said() -> None:
+def test_scorecards_say_that_counting_is_behind() -> None:
     agents = {**query_stats(StatsTopic.AGENTS, ()), "is_behind": True}
     assert scorecards_text(agents, PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC
@@ -160,7 +157,7 @@ the rest may be noise.
 """)
 
 
-def test_what_would_be_blocked_comes_with_what_people_did() -> None:
+def test_would_block_text_includes_overrides() -> None:
     assert would_block_text(
         query_stats(StatsTopic.QUALITY, HISTORY), query_stats(StatsTopic.OVERRIDES, HISTORY), PAGE
     ) == snapshot("""\
@@ -178,18 +175,12 @@ By category
 A check blocks where the repository requires it and its mode is `block`; `mode: observe` only tells.
 Abstentions follow the policy of the repository, and are not counted as blocked.
 """)
-    assert "Nothing was judged" in would_block_text(
-        query_stats(StatsTopic.QUALITY, ()), query_stats(StatsTopic.OVERRIDES, ()), PAGE
-    )
-    assert (
-        would_block_text(
-            query_stats(StatsTopic.QUALITY, (failed_event(),)), query_stats(StatsTopic.OVERRIDES, ()), PAGE
-        ).count("#")
-        == 0
-    )
+    no_verdicts, no_overrides = query_stats(StatsTopic.QUALITY, ()), query_stats(StatsTopic.OVERRIDES, ())
+    assert "Nothing was judged" in would_block_text(no_verdicts, no_overrides, PAGE)
+    assert "#" not in would_block_text(query_stats(StatsTopic.QUALITY, (failed_event(),)), no_overrides, PAGE)
 
 
-def test_overrides_are_told_by_signal_category_and_rubric() -> None:
+def test_overrides_are_grouped_by_signal_category_and_rubric() -> None:
     assert overrides_text(query_stats(StatsTopic.OVERRIDES, HISTORY), (), PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC
 Not counted, since they can't be read or were there before: 1 unreadable.
@@ -219,17 +210,17 @@ By rubric
 """)
 
 
-def test_a_signal_that_may_not_reject_alone_any_more_is_told_under_what_was_overridden() -> None:
+def test_overrides_text_ends_with_demoted_signals() -> None:
     demotion = Demotion(signal="stub_body", tally=RejectCounts(rejects=41, overturned=3), at=NOON)
-    said = overrides_text(query_stats(StatsTopic.OVERRIDES, ()), (demotion.notice(INSTALLATION),), PAGE)
-    assert said.endswith(
+    text = overrides_text(query_stats(StatsTopic.OVERRIDES, ()), (demotion.notice(INSTALLATION),), PAGE)
+    assert text.endswith(
         "By rubric\n  No reject.\n\n"
         "stub_body is a suspicion since 2026-11-20: 3 of its 41 rejects were overridden, more than 5 %\n"
         "(installation 100). `assay rubric promote stub_body --installation 100` takes it back.\n"
     )
 
 
-def test_a_scorecard_tells_counts_and_intervals() -> None:
+def test_scorecard_has_counts_and_intervals() -> None:
     assert scorecards_text(query_stats(StatsTopic.AGENTS, HISTORY), PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC
 Not counted, since they can't be read or were there before: 1 unreadable.
@@ -269,20 +260,20 @@ the rest may be noise.
     assert "good: 30 pull requests, rank 1\n" in scorecards_text(query_stats(StatsTopic.AGENTS, tuple(apart)), PAGE)
 
 
-def test_ages_are_told_in_the_largest_unit_that_fits() -> None:
-    told = [page_of(PAGE, started_event("e", NOON + (12 - back) * HOUR)) for back in (30, 5, 0.5, 0.01)]
-    assert [one.partition("the oldest for ")[2].partition(".")[0] for one in told] == snapshot(
+def test_ages_use_the_largest_fitting_unit() -> None:
+    pages = [render_page(PAGE, started_event("e", NOON + (12 - back) * HOUR)) for back in (30, 5, 0.5, 0.01)]
+    assert [page.partition("the oldest for ")[2].partition(".")[0] for page in pages] == snapshot(
         ["", "5 h", "30 min", "36 s"]
     )
 
 
-def test_what_others_wrote_can_not_move_the_cursor() -> None:
-    hostile = page_of(PAGE, completed_event(author_agent=HOSTILE[:190]))
+def test_hostile_text_cannot_move_the_cursor() -> None:
+    hostile = render_page(PAGE, completed_event(author_agent=HOSTILE[:190]))
     assert "\x1b" not in hostile
 
 
-def test_a_pull_requests_history_is_told_in_its_order() -> None:
-    assert history_text("acme/widgets#3", [render(), render(**ANEW)], DONE, PAGE) == snapshot("""\
+def test_history_lists_verdicts_and_outcomes_in_order() -> None:
+    assert history_text("acme/widgets#3", [verdict_row(), verdict_row(**REJUDGED)], OUTCOMES, PAGE) == snapshot("""\
 acme/widgets#3: 2 verdicts
 
 2026-11-20 12:00  reject (half finished), round 1  commit aaaaaaaaaaaa
@@ -302,7 +293,7 @@ What was done since
   2026-11-20 14:00  merged
 """)
     assert history_text(
-        "acme/widgets#3", [render(decision="accept", category=None, carried_from="e0")], [], PAGE
+        "acme/widgets#3", [verdict_row(decision="accept", category=None, carried_from="e0")], [], PAGE
     ) == snapshot("""\
 acme/widgets#3: 1 verdict
 
@@ -312,16 +303,16 @@ acme/widgets#3: 1 verdict
   at src/pay.py:12
   e1, carried over from e0
 """)
-    assert "\x1b" not in history_text("acme/widgets#3", [render(concern=HOSTILE)], [], PAGE)
+    assert "\x1b" not in history_text("acme/widgets#3", [verdict_row(concern=HOSTILE)], [], PAGE)
 
 
-def test_a_history_says_what_a_verdict_is_about_where_it_is_no_submission() -> None:
-    of = render()["subject"]
+def test_history_names_the_subject_kind_unless_it_is_a_submission() -> None:
+    of = verdict_row()["subject"]
     heads = [
-        history_text("acme/widgets#3", [render(subject={**of, "kind": kind.value})], [], PAGE).splitlines()[2]
+        history_text("acme/widgets#3", [verdict_row(subject={**of, "kind": kind.value})], [], PAGE).splitlines()[2]
         for kind in SubjectKind
     ]
-    assert [one.partition("  commit ")[2] for one in heads] == snapshot(
+    assert [heading.partition("  commit ")[2] for heading in heads] == snapshot(
         [
             "aaaaaaaaaaaa",
             "aaaaaaaaaaaa, in the merge queue",
@@ -332,26 +323,26 @@ def test_a_history_says_what_a_verdict_is_about_where_it_is_no_submission() -> N
     )
 
 
-def test_what_people_decided_about_a_head_is_below_its_newest_verdict() -> None:
+def test_human_decisions_follow_the_newest_verdict_of_a_head() -> None:
     override = Override.model_construct(login="ana", reason="no.", at=NOON)
     decisions = {"a" * 40: HumanDecisions(override=override)}
-    lines = history_text("acme/widgets#3", [render(), render(eval_id="e2")], [], PAGE, decisions).splitlines()
+    lines = history_text("acme/widgets#3", [verdict_row(), verdict_row(eval_id="e2")], [], PAGE, decisions).splitlines()
     assert [line for line in lines if "e1" in line or "e2" in line or "Overridden" in line] == snapshot(
         ["  e1", "  e2", "  Overridden by @ana at 2026-11-20 12:00 UTC: no."]
     )
 
 
-ANEW: dict[str, Any] = {
+REJUDGED: dict[str, Any] = {
     "decision": "abstain", "category": None, "abstain_reason": "unproven", "parent_eval_id": "e1", "judge_cost_usd": None,
     "evidence": [{"path": "src/pay.py", "line": None}],
 }  # fmt: skip
-DONE = [
+OUTCOMES = [
     {"outcome": "not_helpful", "eval_id": "e1", "at": "2026-11-20T13:00:00.000+00:00"},
     {"outcome": "merged", "eval_id": None, "at": "2026-11-20T14:00:00.000+00:00"},
 ]
 
 
-def render(**changes: Any) -> dict[str, Any]:
+def verdict_row(**changes: Any) -> dict[str, Any]:
     standard: dict[str, Any] = {
         "eval_id": "e1", "created_at": "2026-11-20T12:00:00Z", "decision": "reject", "category": "half_finished",
         "abstain_reason": None, "round": 1, "subject": {"kind": "submission", "head_sha": "a" * 40}, "score": 0.1, "confidence": 0.9,
@@ -362,6 +353,6 @@ def render(**changes: Any) -> dict[str, Any]:
     return {**standard, **changes}
 
 
-def test_charts_are_as_wide_as_they_were_asked_to_be() -> None:
+def test_charts_have_the_requested_width() -> None:
     assert (bar(0.5, 4, PAGE), bar(2, 2, PAGE), bar(-1, 2, COLOURED)) == ("##..", "##", "░░")
     assert (sparkline([0, 0], PAGE), sparkline([], PAGE), sparkline([1, None, 4], COLOURED)) == ("__", "", "▃ █")
