@@ -171,7 +171,7 @@ def read_survey(store: Store, judge_digest: str, **changes: Any) -> Surveyor:
 
 def is_answered(store: Store, by: RejudgeTerms) -> bool:
     """Whether each current verdict has a final answer by these terms."""
-    return read_survey(store, by.law).survey.unanswered == ()
+    return read_survey(store, by.law).survey.unanswered_verdicts == ()
 
 
 def rubric(folder: Path, name: str = "candidate", version: str = "1", **replaced: str) -> Path:

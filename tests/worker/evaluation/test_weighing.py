@@ -21,7 +21,7 @@ from tests.worker.adapters.redis.outcome_samples import (
 from tests.worker.adapters.redis.store_samples import pull_ref
 from tests.worker.evaluation.bench.samples import DONE, STUB
 from tests.worker.evaluation.live_judging import ROOT, AssayCommand, events, read_survey, rubric, terms
-from tests.worker.scheduling.test_merge_queue import DIFF, NUMBER, OTHER, FakeGroupJudge, FakeServices
+from tests.worker.scheduling.test_merge_queue import DIFF, NUMBER, OTHER, GroupGitHub, GroupServices
 from worker.adapters.redis import keys
 from worker.adapters.redis.records.outcomes import RedisOutcomes
 from worker.adapters.redis.store import Store
@@ -208,7 +208,7 @@ def test_evaluator_refuses_weights_that_changed_after_the_order(assay: AssayComm
     file = weights(tmp_path, "ci_check", ("passed: 1.0", "passed: 0.9"))
     by = rescore_terms(SubjectKind.CI_CHECK, file, terms(assay.settings))
     survey = read_survey(assay.store, by.law, kind=SubjectKind.CI_CHECK).survey
-    orders = [make_order(verdict) for verdict in survey.unanswered]
+    orders = [make_order(verdict) for verdict in survey.unanswered_verdicts]
     context = EvaluationContext(assay.settings, SystemClock(), assay.store)
     tasks = [RejudgeTask(pull=order.pull, order=order, terms=by).model_dump_json() for order in orders]
     assert perform_task(tasks[:1], context, partial(open_terms, assay.settings, assay.store))
@@ -219,7 +219,7 @@ def test_evaluator_refuses_weights_that_changed_after_the_order(assay: AssayComm
     assert [body.get("failure_mode") for body in ends] == [None, "rubric_invalid"]
     assert ends[1]["parent_eval_id"] == orders[1].eval_id
     survey = read_survey(assay.store, by.law, kind=SubjectKind.CI_CHECK).survey
-    assert [verdict.eval_id for verdict in survey.unanswered] == [orders[1].eval_id]
+    assert [verdict.eval_id for verdict in survey.unanswered_verdicts] == [orders[1].eval_id]
 
 
 def test_answers_are_exported_listed_and_counted_by_kind(assay: AssayCommand, tmp_path: Path) -> None:
@@ -256,16 +256,16 @@ def stats(assay: AssayCommand, subject: str) -> list[dict[str, Any]]:
     return json.loads(out)["quality"]["data"]
 
 
-def accepted_group(store: Store, change: str) -> FakeServices:
+def accepted_group(store: Store, change: str) -> GroupServices:
     """The services of a queued merge group with this change, of an accepted pull request."""
-    services = FakeServices(store, FakeGroupJudge(change=change))
-    services.accepts()
-    services.queues()
+    services = GroupServices(store, GroupGitHub(change=change))
+    services.accept()
+    services.queue()
     return services
 
 
 def test_judged_merge_group_is_rejudged(assay: AssayCommand) -> None:
-    accepted_group(assay.store, OTHER).judges()
+    accepted_group(assay.store, OTHER).expire_and_judge()
     summary = assay.evaluate_json("--subject", "merge_group")
     assert (summary["code"], summary["subjects"], summary["answered"], summary["gone"]) == (0, 1, 1, 0)
     assert assay.evaluate_json("--subject", "merge_group")["earlier"] == 1
@@ -273,6 +273,6 @@ def test_judged_merge_group_is_rejudged(assay: AssayCommand) -> None:
 
 
 def test_merge_group_with_a_carried_over_accept_is_not_rejudged(assay: AssayCommand) -> None:
-    assert accepted_group(assay.store, DIFF).looks()
+    assert accepted_group(assay.store, DIFF).expire_and_answer()
     assert [entry.verdict.carried_from is None for entry in entries(assay, SubjectKind.MERGE_GROUP, NUMBER)] == [False]
     assert assay.evaluate_json("--subject", "merge_group")["subjects"] == 0

@@ -128,8 +128,8 @@ def test_run_ends_when_no_workers_remain(store: Store, settings: Settings) -> No
     run = RejudgeRun(settings, store, by, orders)
     assert list(run.run_by_workers(live.read_survey(store, by.law))) == []
     names = [f"anew-{order.eval_id}-{by.law}" for order in orders]
-    assert EvaluateQueue.from_settings(settings).unfinished(names) == set(), "the queue is empty"
-    assert len(live.read_survey(store, by.law).survey.unanswered) == len(orders)
+    assert EvaluateQueue.from_settings(settings).find_unfinished(names) == set(), "the queue is empty"
+    assert len(live.read_survey(store, by.law).survey.unanswered_verdicts) == len(orders)
 
 
 def test_interrupt_removes_orders_from_the_queue(store: Store, settings: Settings) -> None:
