@@ -15,7 +15,7 @@ from tests.worker.adapters.redis.store_samples import judge_request
 from tests.worker.evaluation import live_judging as live
 from tests.worker.evaluation.bench.samples import DONE
 from tests.worker.evaluation.live_judging import INSTALLATION, SUSPICIOUS
-from tests.worker.judge.test_outcome_scores import entry
+from tests.worker.judge.test_outcome_scores import entry_of
 from tests.worker.publishing.texts.samples import accepted
 from tests.world.fake_anthropic import FakeAnthropic, ModelRequest
 from tests.world.replies import cannot_tell
@@ -210,7 +210,7 @@ def test_rubric_with_a_version_of_other_content_judges_nothing(
     ],
 )
 def test_final_verdict_with_the_judge_digest_answers_its_parent(changes: dict[str, Any], *, is_answer: bool) -> None:
-    answer = entry(accepted(**{"parent_eval_id": EvalId("a"), "signals": {"law": "l"}, **changes}), "b")
+    answer = entry_of(accepted(**{"parent_eval_id": EvalId("a"), "signals": {"law": "l"}, **changes}), "b")
     assert find_answers([answer], "l") == ({"a": answer} if is_answer else {})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.test_outcome_scores import entry, outcomes
+from tests.worker.judge.test_outcome_scores import entry_of, outcomes_of
 from tests.worker.publishing.texts.samples import accepted, dossier, rejected
 from worker.domain.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId, new_eval_id
@@ -32,16 +32,16 @@ def at(seconds: int) -> EvalId:
 
 
 def first(**changes: Any) -> LedgerEntry:
-    return entry(rejected(**{"eval_id": at(1), **changes}), "a")
+    return entry_of(rejected(**{"eval_id": at(1), **changes}), "a")
 
 
 def second(**changes: Any) -> LedgerEntry:
-    return entry(accepted(**{"eval_id": at(2), **changes}), "b")
+    return entry_of(accepted(**{"eval_id": at(2), **changes}), "b")
 
 
 def pull_request_entry(entries: Sequence[LedgerEntry], reactions: Sequence[Outcome] = ()) -> LedgerEntry:
     """The current verdict on the whole pull request."""
-    return entry(pull_request_verdict(at(10), AT, entries, reactions, WEIGHTS), "b")
+    return entry_of(pull_request_verdict(at(10), AT, entries, reactions, WEIGHTS), "b")
 
 
 def rescoring(current: LedgerEntry, *entries: LedgerEntry, answers: Sequence[LedgerEntry] = ()) -> Rescoring:
@@ -65,7 +65,7 @@ def comparable_fields(verdict: Verdict) -> dict[str, Any]:
 
 
 def test_same_weights_give_the_same_pull_request_verdict() -> None:
-    reactions = outcomes("merged", "not_helpful", about=at(2))
+    reactions = outcomes_of("merged", "not_helpful", about=at(2))
     current = pull_request_entry([first(), second()], reactions)
     rescored = rescore(current, first(), second(), reactions=reactions)
     assert comparable_fields(rescored) == comparable_fields(current.verdict)
@@ -75,21 +75,21 @@ def test_same_weights_give_the_same_pull_request_verdict() -> None:
 
 
 def test_later_outcomes_and_verdicts_do_not_count() -> None:
-    reactions = outcomes("merged")
+    reactions = outcomes_of("merged")
     current = pull_request_entry([first(), second()], reactions)
-    later = [entry(rejected(eval_id=at(20)), "c"), entry(rejected(eval_id=at(21)), "b")]
-    rescored = rescore(current, first(), second(), *later, reactions=[*reactions, *outcomes("reverted")])
+    later = [entry_of(rejected(eval_id=at(20)), "c"), entry_of(rejected(eval_id=at(21)), "b")]
+    rescored = rescore(current, first(), second(), *later, reactions=[*reactions, *outcomes_of("reverted")])
     assert comparable_fields(rescored) == comparable_fields(current.verdict)
 
 
 def test_verdict_recorded_later_does_not_count_despite_its_earlier_id() -> None:
     current = pull_request_entry([second()])
-    rescored = rescore(current, entry(rejected(eval_id=at(1)), "c"), second())
+    rescored = rescore(current, entry_of(rejected(eval_id=at(1)), "c"), second())
     assert comparable_fields(rescored) == comparable_fields(current.verdict)
 
 
 def test_reaction_to_a_rejudged_verdict_still_counts() -> None:
-    reactions, again = outcomes("not_helpful", about=at(2)), entry(accepted(eval_id=at(3), score=0.9), "b")
+    reactions, again = outcomes_of("not_helpful", about=at(2)), entry_of(accepted(eval_id=at(3), score=0.9), "b")
     current = pull_request_entry([first(), second(), again], reactions)
     assert current.verdict.signals["said_explicit"] == 0
     rescored = rescore(current, first(), second(), again, reactions=reactions)
@@ -97,15 +97,15 @@ def test_reaction_to_a_rejudged_verdict_still_counts() -> None:
 
 
 def test_submissions_beyond_the_listed_ones_count() -> None:
-    many = [entry(accepted(eval_id=at(n), score=0.5 + n / 200), "b") for n in range(60)]
+    many = [entry_of(accepted(eval_id=at(n), score=0.5 + n / 200), "b") for n in range(60)]
     many = [submission.model_copy(update={"head_sha": f"{n:040x}"}) for n, submission in enumerate(many)]
-    current = entry(pull_request_verdict(at(99), AT, many, (), WEIGHTS), "b")
+    current = entry_of(pull_request_verdict(at(99), AT, many, (), WEIGHTS), "b")
     assert (current.verdict.signals["submissions"], len(current.verdict.signals["child_eval_ids"])) == (60, 50)  # type: ignore[arg-type]
     assert comparable_fields(rescore(current, *many)) == comparable_fields(current.verdict)
 
 
 def test_other_weights_change_score_and_decision() -> None:
-    reactions = outcomes("merged", "reverted")
+    reactions = outcomes_of("merged", "reverted")
     current = pull_request_entry([second()], reactions)
     speaks_for = {**WEIGHTS.speaks_for, reactions[1].kind: 1.0}
     gentle = WEIGHTS.model_copy(update={"id": "gentle", "speaks_for": speaks_for})
@@ -116,9 +116,9 @@ def test_other_weights_change_score_and_decision() -> None:
 
 
 def test_rejudged_submission_counts_by_its_answer_and_reactions_by_the_original() -> None:
-    reactions = outcomes("helpful", about=at(2))
+    reactions = outcomes_of("helpful", about=at(2))
     current = pull_request_entry([first(), second()], reactions)
-    answer = entry(rejected(eval_id=at(30), parent_eval_id=at(2), score=0.1), "b")
+    answer = entry_of(rejected(eval_id=at(30), parent_eval_id=at(2), score=0.1), "b")
     rescored = rescore(current, first(), second(), reactions=reactions, answers=[answer])
     assert (rescored.signals["child_eval_ids"], rescored.signals["last_score"]) == ((at(1), at(30)), 0.1)
     assert rescored.signals["said_explicit"] == 1.0, "the reaction is to the original accept"
@@ -127,25 +127,25 @@ def test_rejudged_submission_counts_by_its_answer_and_reactions_by_the_original(
 
 def test_answer_to_an_earlier_submission_does_not_become_the_last() -> None:
     current = pull_request_entry([first(), second()])
-    answer = entry(accepted(eval_id=at(30), parent_eval_id=at(1), score=0.8), "a")
+    answer = entry_of(accepted(eval_id=at(30), parent_eval_id=at(1), score=0.8), "a")
     rescored = rescore(current, first(), second(), answers=[answer])
     assert rescored.signals["child_eval_ids"] == (at(30), at(2))
     assert rescored.signals["last_score"] == second().verdict.score
 
 
 def test_incomplete_records_are_not_rescored() -> None:
-    reactions = outcomes("merged", "reverted")
+    reactions = outcomes_of("merged", "reverted")
     current = pull_request_entry([first(), second()], reactions)
     assert rescoring(current, first(), second()).rescore_pull_request(reactions[:1], WEIGHTS) is None
     assert rescoring(current, second()).rescore_pull_request(reactions, WEIGHTS) is None
-    nameless = entry(current.verdict.model_copy(update={"signals": {}}), "b")
+    nameless = entry_of(current.verdict.model_copy(update={"signals": {}}), "b")
     assert rescoring(nameless, first(), second()).rescore_pull_request(reactions, WEIGHTS) is None
 
 
 def check_entry(check: CiCheck, *findings: Finding) -> LedgerEntry:
     """The verdict on a check of the second submission."""
     [scored] = ci_check_verdicts(second(findings=findings).verdict, [check], CHECK_WEIGHTS)
-    return entry(scored.verdict, "b")
+    return entry_of(scored.verdict, "b")
 
 
 def dossier_with(*checks: CiCheck) -> Dossier:
@@ -183,7 +183,7 @@ def test_loosened_check_follows_the_findings_of_the_latest_answer() -> None:
     loosened = Finding(signal="check_cannot_fail", category=category, fact=True, path="ci.yml", line=4, note="|| true")
     current, submission = check_entry(UNIT, loosened), second(findings=(loosened,))
     same = rescore_check(rescoring(current, submission), UNIT, dossier_with(UNIT))
-    answer = entry(accepted(eval_id=at(30), parent_eval_id=at(2), findings=()), "b")
+    answer = entry_of(accepted(eval_id=at(30), parent_eval_id=at(2), findings=()), "b")
     now = rescore_check(rescoring(current, submission, answers=[answer]), UNIT, dossier_with(UNIT))
     assert same is not None
     assert now is not None
