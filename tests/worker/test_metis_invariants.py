@@ -28,13 +28,13 @@ from worker.scheduling.record import EventPublishing, evaluation_started
 
 
 class Step(NamedTuple):
-    """A new judging, a judging again of entry number *index*, or a second write of that entry.
+    """A new judging, a judging again of entry number *position*, or a second write of that entry.
 
     *opinions*: the number of children.
     """
 
     kind: str
-    index: int
+    position: int
     score: float
     opinions: int
 
@@ -62,7 +62,7 @@ class History:
 
     def apply(self, step: Step) -> None:
         lease = self.store.pulls.take_local_lease(judge_request())
-        earlier = self.entries[step.index % len(self.entries)] if self.entries else None
+        earlier = self.entries[step.position % len(self.entries)] if self.entries else None
         if step.kind == "judge" or earlier is None:
             self._append(self._entry(lease.fence, step.score, None), step)
         elif step.kind == "rejudge":
