@@ -35,14 +35,14 @@ def test_what_a_conversation_leaves_in_redis_and_in_the_log(world: World, golden
     with world.redis.client as client:
         names = sorted(of_repository(client, repository.id))
         found = {pattern(name): left(client, name, repository.id) for name in names}
-    golden.holds_json("conversation_redis_durable.json", {name: found[name] for name in found if is_durable(name)})
-    golden.holds_json(
+    golden.check_json("conversation_redis_durable.json", {name: found[name] for name in found if is_durable(name)})
+    golden.check_json(
         "conversation_redis_transient.json", {name: found[name] for name in found if not is_durable(name)}
     )
 
     lines = [line.fields for line in world.product.log.lines if line.fields]
     always = set[str].intersection(*(set(fields) for fields in lines if "logger" in fields))
-    golden.holds_json("conversation_log.json", {"on every line of the worker": sorted(always)})
+    golden.check_json("conversation_log.json", {"on every line of the worker": sorted(always)})
     known = {*json.loads((HERE / "log_names.json").read_text())["fields"], *always, "exception"}
     assert {name for fields in lines[before:] for name in fields} <= known, (
         "log_names.py does not see where these are written"

@@ -1,7 +1,6 @@
-"""Golden files: the outside of Assay, as text files beside these tests.
+"""Golden files: what users and operators see of Assay, as text files. `UPDATE` rewrites them after an intended change.
 
-Invariant: no file names a module, a class or a function, so that these can be moved and renamed. `UPDATE` rewrites all files, after
-an intended change of the outside.
+Invariant: no file names a module, a class or a function, so that these can be moved and renamed.
 """
 
 import json
@@ -14,7 +13,7 @@ from typing import Final
 HERE: Final = Path(__file__).parent
 UPDATE: Final = "./test tests/golden tests/worker/publishing/texts tests/worker/signals tests/app tests/conversations/test_golden.py --update-golden"
 LONGEST: Final = 60
-"""Lines of a difference that are shown."""
+"""Shown lines of a difference."""
 
 
 Pages = Iterable[tuple[str, ...]]
@@ -27,33 +26,33 @@ class Golden:
     def __init__(self, *, is_updated: bool) -> None:
         self._is_updated = is_updated
 
-    def holds(self, name: str, text: str) -> None:
+    def check_text(self, name: str, text: str) -> None:
         path = HERE / name
         if self._is_updated:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
-        kept = path.read_text("utf-8") if path.exists() else ""
-        if text != kept:
-            diff = unified_diff(kept.splitlines(), text.splitlines(), name, "now", lineterm="", n=2)
+        stored = path.read_text("utf-8") if path.exists() else ""
+        if text != stored:
+            diff = unified_diff(stored.splitlines(), text.splitlines(), name, "now", lineterm="", n=2)
             raise AssertionError(
                 "\n".join([f"{name} differs. If the change is intended: {UPDATE}", *islice(diff, LONGEST)])
             )
 
-    def holds_json(self, name: str, value: object) -> None:
-        self.holds(name, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    def check_json(self, name: str, value: object) -> None:
+        self.check_text(name, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
 
-    def holds_pages(self, name: str, pages: Pages) -> None:
-        """Hold texts that people read under titles that say what they are for."""
-        self.holds(name, "\n".join(f"# {title}\n\n{''.join(map(_fenced, texts))}" for title, *texts in pages))
+    def check_pages(self, name: str, pages: Pages) -> None:
+        """Check texts under their titles."""
+        self.check_text(name, "\n".join(f"# {title}\n\n{''.join(map(_fenced, texts))}" for title, *texts in pages))
 
-    def has_only(self, folder: str, names: Iterable[str]) -> None:
+    def check_file_names(self, folder: str, names: Iterable[str]) -> None:
         """The folder has these files and no other."""
-        there, wanted = {path.name for path in (HERE / folder).iterdir()}, set(names)
+        existing, wanted = {path.name for path in (HERE / folder).iterdir()}, set(names)
         if self._is_updated:
-            for name in there - wanted:
+            for name in existing - wanted:
                 (HERE / folder / name).unlink()
         else:
-            assert there == wanted
+            assert existing == wanted
 
 
 def _fenced(text: str) -> str:

@@ -1,6 +1,6 @@
 """Recorded dossiers, judged as the App judges them, and what a check run of each says on GitHub.
 
-`dossiers/NAME.json` is a dossier (docs/dossier.md). `models/NAME.json`, where there is one, has the `replies` of the model and of the
+`dossiers/NAME.json` is a dossier (docs/dossier.md). The optional `models/NAME.json` has the `replies` of the model and of the
 `second` model, settings, and in `after` the name of the dossier whose verdict is in the ledger. Without it no model is asked.
 Invariant: clock, ids and prices are fixed.
 """
@@ -47,21 +47,21 @@ ERRORS: Mapping[str, Exception] = {
 
 
 class JudgedDossier(NamedTuple):
-    """The outcome of one dossier. `check`: the body of the request to GitHub. `asked`: every question to a model, hashed."""
+    """The outcome of a dossier. `check`: the body of the request to GitHub. `question_digests`: every question, hashed."""
 
     dossier: Dossier
-    heard: EvaluatedVerdict
+    evaluated: EvaluatedVerdict
     check: dict[str, Any]
-    asked: tuple[str, ...]
+    question_digests: tuple[str, ...]
 
     @property
     def verdict(self) -> dict[str, Any]:
-        return json.loads(self.heard.verdict.model_dump_json())
+        return json.loads(self.evaluated.verdict.model_dump_json())
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """The ledger after this verdict."""
-        return (*self.dossier.ledger, ledger_entry(self.heard.verdict, self.dossier, fence=1))
+        return (*self.dossier.ledger, ledger_entry(self.evaluated.verdict, self.dossier, fence=1))
 
 
 @cache
@@ -72,8 +72,8 @@ def judge_dossier(name: str) -> JudgedDossier:
     if earlier is not None:
         recorded = recorded.model_copy(update={"ledger": earlier.entries})
     dossier = complete_dossier(recorded)
-    first, second = scripted(settings.get("replies")), scripted(settings.get("second"), "claude-opus-5")
-    bench = JudgeContext(
+    first, second = scripted_model(settings.get("replies")), scripted_model(settings.get("second"), "claude-opus-5")
+    context = JudgeContext(
         load_rubric(),
         load_prompt(),
         threshold=0.7,
@@ -94,11 +94,13 @@ def judge_dossier(name: str) -> JudgedDossier:
         head_sha=pull.head_sha,
     )
     at = NOW + timedelta(minutes=0 if earlier is None else 10)
-    docket = EvaluationHeader(EvalId(f"eval-{name}"), subject, at, fingerprint_of(dossier, bench), lambda: 0)
-    heard = carry_over_or_judge(dossier, docket, bench)
-    check = body_of(check_content(heard.verdict, dossier, delivery_id="a-delivery"))
-    asked = [prompt for model in (first, second) if model for prompt in model.prompts]
-    return JudgedDossier(dossier, heard, check, tuple(digest(one.system, *one.turns) for one in asked))
+    header = EvaluationHeader(EvalId(f"eval-{name}"), subject, at, fingerprint_of(dossier, context), lambda: 0)
+    evaluated = carry_over_or_judge(dossier, header, context)
+    check = body_of(check_content(evaluated.verdict, dossier, delivery_id="a-delivery"))
+    questions = [prompt for model in (first, second) if model for prompt in model.prompts]
+    return JudgedDossier(
+        dossier, evaluated, check, tuple(short_digest(question.system, *question.turns) for question in questions)
+    )
 
 
 def body_of(content: CheckContent) -> dict[str, Any]:
@@ -121,11 +123,11 @@ def read_settings(name: str) -> dict[str, Any]:
     return json.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
-def scripted(replies: list[Any] | None, name: str = "claude-haiku-5-5") -> ScriptedModel | None:
+def scripted_model(replies: list[Any] | None, name: str = "claude-haiku-5-5") -> ScriptedModel | None:
     if replies is None:
         return None
-    return ScriptedModel([ERRORS[one["error"]] if "error" in one else reply(one) for one in replies], name)
+    return ScriptedModel([ERRORS[entry["error"]] if "error" in entry else reply(entry) for entry in replies], name)
 
 
-def digest(*texts: str) -> str:
+def short_digest(*texts: str) -> str:
     return sha256("\0".join(texts).encode()).hexdigest()[:16]

@@ -1,7 +1,7 @@
 """Every field, event and message that the code can write to a log, read from its source.
 
-Does not run it. Invariant: looks at whole trees by the names of logging itself (`LOG.info(..., extra=...)`, structlog's keywords,
-`bound_contextvars`), so that files and functions may move and be renamed.
+Invariant: depends only on names of logging (`LOG.info(..., extra=...)`, keywords of structlog, `bound_contextvars`), so that files
+and functions may move and be renamed.
 """
 
 import ast
@@ -44,7 +44,7 @@ class Reader:
         self._given: dict[str, list[ast.expr]] = defaultdict(list)
         self._carriers = {*CONTEXT}
         self._seen: set[int] = set()
-        self.found = LogNames()
+        self.names = LogNames()
 
     def read(self) -> LogNames:
         modules = {module for module, text in self._sources.items() if LOGS.search(text)}
@@ -58,49 +58,51 @@ class Reader:
                 if isinstance(node, ast.Call):
                     self._call(node, kept)
                 elif isinstance(node, ast.Dict):
-                    self.found.events |= {text for key, text in texts(node) if key == "event"}
-        return self.found
+                    self.names.events |= {text for key, text in string_items(node) if key == "event"}
+        return self.names
 
     @cache  # noqa: B019 - a reader lives as long as one reading
     def _tree(self, module: str) -> ast.Module:
         return ast.parse(self._sources[module])
 
     def _index(self, module: str) -> None:
-        """What functions return, what keywords are given, and which functions have all lines in a block carry fields."""
+        """Collect what functions return, keyword arguments, and functions that bind fields to all lines of a block."""
         for node in ast.walk(self._tree(module)):
             if isinstance(node, Function):
                 inner = list(ast.walk(node))
-                self._returns[node.name] += [one.value for one in inner if isinstance(one, ast.Return) and one.value]
-                if any(isinstance(one, ast.Call) and named(one.func) in CONTEXT for one in inner):
+                self._returns[node.name] += [
+                    item.value for item in inner if isinstance(item, ast.Return) and item.value
+                ]
+                if any(isinstance(item, ast.Call) and last_name(item.func) in CONTEXT for item in inner):
                     self._carriers.add(node.name)
             elif isinstance(node, ast.Call):
-                for one in node.keywords:
-                    self._given[one.arg or ""].append(one.value)
+                for item in node.keywords:
+                    self._given[item.arg or ""].append(item.value)
 
     def _call(self, node: ast.Call, kept: Kept) -> None:
-        name, first = named(node.func), node.args[0] if node.args else None
+        name, first = last_name(node.func), node.args[0] if node.args else None
         message = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
         if name in self._carriers:
-            for one in (*node.args, *(word.value for word in node.keywords)):
-                self._fields(one, kept)
+            for item in (*node.args, *(word.value for word in node.keywords)):
+                self._fields(item, kept)
         elif is_log(node.func) or (name in WRITERS and message):
             own = {word.arg for word in node.keywords if word.arg} - OF_LOGGING
             if message:
-                (self.found.events if own or name in WRITERS else self.found.messages).add(message)
-            self.found.fields |= own
+                (self.names.events if own or name in WRITERS else self.names.messages).add(message)
+            self.names.fields |= own
             for word in node.keywords:
                 if word.arg == "extra":
                     self._fields(word.value, kept)
 
     def _fields(self, node: ast.expr, kept: Kept) -> None:
-        """The fields of a mapping: what it is made of is looked for by name."""
+        """Add the fields of a mapping, whose parts are found by name."""
         if id(node) in self._seen:
             return
         self._seen.add(id(node))
         parts: list[ast.expr] = []
         match node:
             case ast.Dict():
-                self.found.fields |= {str(key.value) for key in node.keys if isinstance(key, ast.Constant)}
+                self.names.fields |= {str(key.value) for key in node.keys if isinstance(key, ast.Constant)}
                 parts = [value for key, value in zip(node.keys, node.values, strict=True) if key is None]
             case ast.BinOp(left=left, right=right) | ast.IfExp(body=left, orelse=right):
                 parts = [left, right]
@@ -110,33 +112,33 @@ class Reader:
                 parts = [*kept.get(name, []), *self._given.get(name, [])]
             case ast.Call(func=ast.Attribute(attr="model_dump", value=value)):
                 for kind in kept.get(f"{ast.unparse(value)}:", []):
-                    self.found.fields |= self._fields_of(ast.unparse(kind))
+                    self.names.fields |= self._fields_of(ast.unparse(kind))
             case ast.Call(func=func):
-                parts = self._returns.get(named(func), [])
+                parts = self._returns.get(last_name(func), [])
             case _:
                 pass
-        for one in parts:
-            self._fields(one, kept)
+        for item in parts:
+            self._fields(item, kept)
 
     def _fields_of(self, kind: str) -> set[str]:
-        """Those of a class, by its module and name."""
+        """The fields of a class, by its module and name."""
         module, _, name = kind.rpartition(".")
-        classes = [one for one in self._tree(module).body if isinstance(one, ast.ClassDef) and one.name == name]
-        own = [one.target for kind in classes for one in kind.body if isinstance(one, ast.AnnAssign)]
-        return {one.id for one in own if isinstance(one, ast.Name)}
+        classes = [item for item in self._tree(module).body if isinstance(item, ast.ClassDef) and item.name == name]
+        own = [item.target for kind in classes for item in kind.body if isinstance(item, ast.AnnAssign)]
+        return {item.id for item in own if isinstance(item, ast.Name)}
 
 
 def assigned(module: str, tree: ast.Module) -> Kept:
-    """What each name of a file is set to; under `NAME:` our classes, with their modules, that it is annotated with."""
+    """The values of each name in a file; under `NAME:` the classes, with their modules, of its annotation."""
     kept: dict[str, list[ast.expr]] = defaultdict(list)
-    imports = [one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)]
-    homes = {name.asname or name.name: f"{one.module}.{name.name}" for one in imports for name in one.names}
+    imports = [item for item in ast.walk(tree) if isinstance(item, ast.ImportFrom)]
+    homes = {name.asname or name.name: f"{item.module}.{name.name}" for item in imports for name in item.names}
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=[target], value=value) | ast.NamedExpr(target=target, value=value):
-                kept[named(target)].append(value)
+                kept[last_name(target)].append(value)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
-                kept[named(target)].append(value)
+                kept[last_name(target)].append(value)
             case ast.arg(arg=name, annotation=ast.Name(id=kind)) if kind[0].isupper():
                 kept[f"{name}:"].append(ast.Name(homes.get(kind, f"{module}.{kind}")))
             case _:
@@ -144,13 +146,13 @@ def assigned(module: str, tree: ast.Module) -> Kept:
     return kept
 
 
-def named(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
     """The last name of an expression."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
         case ast.Call(func=func):
-            return named(func)
+            return last_name(func)
         case _:
             return ""
 
@@ -159,11 +161,11 @@ def is_log(node: ast.expr) -> bool:
     return (
         isinstance(node, ast.Attribute)
         and node.attr in LEVELS
-        and named(node.value).lower().strip("_").endswith(("log", "logger"))
+        and last_name(node.value).lower().strip("_").endswith(("log", "logger"))
     )
 
 
-def texts(node: ast.Dict) -> Iterator[tuple[str, str]]:
+def string_items(node: ast.Dict) -> Iterator[tuple[str, str]]:
     for key, value in zip(node.keys, node.values, strict=True):
         if isinstance(key, ast.Constant) and isinstance(value, ast.Constant) and isinstance(value.value, str):
             yield str(key.value), value.value

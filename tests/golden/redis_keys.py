@@ -1,4 +1,4 @@
-"""Which keys of Redis keep their layout in every release: they hold what GitHub cannot be asked for again. All others are transient."""
+"""Redis keys whose layout every release keeps, since GitHub cannot provide their data again. All others are transient."""
 
 from typing import Final
 

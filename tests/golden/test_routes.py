@@ -23,8 +23,8 @@ TOPICS: Final = ("quality", "cost", "agreement", "backlog", "agents", "overrides
 FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-class Asked(NamedTuple):
-    """One request. `why` distinguishes requests of the same route."""
+class RouteRequest(NamedTuple):
+    """A request. `why` distinguishes requests of the same route."""
 
     method: str
     path: str
@@ -44,85 +44,85 @@ def redis() -> Iterator[RedisServer]:
     server.end()
 
 
-def test_what_a_door_with_an_app_answers(redis: RedisServer, golden: Golden) -> None:
-    with launch_web_server(redis) as door, open_store(settings(redis_url=SecretStr(redis.url))) as store:
-        made = RedisTokens(store.client).create("golden", [InstallationId(1)], datetime(2026, 11, 20, tzinfo=UTC))
-        bearer = {"Authorization": f"Bearer {made}"}
-        outlines = answers(door, (*deliveries(), *figures(bearer), *others()))
+def test_web_server_with_an_app_answers(redis: RedisServer, golden: Golden) -> None:
+    with launch_web_server(redis) as server, open_store(settings(redis_url=SecretStr(redis.url))) as store:
+        token = RedisTokens(store.client).create("golden", [InstallationId(1)], datetime(2026, 11, 20, tzinfo=UTC))
+        bearer = {"Authorization": f"Bearer {token}"}
+        outlines = outline_answers(server, (*delivery_requests(), *api_requests(bearer), *other_requests()))
         with serve_metrics(("127.0.0.1", 0), CollectorRegistry()) as url:
             outlines["metrics address: GET /metrics"] = outline(httpx.get(url))
             outlines["metrics address: GET /"] = outline(httpx.get(url.removesuffix("metrics")))
             outlines["metrics address: POST /metrics"] = outline(httpx.post(url))
-    golden.holds_json("routes.json", {"routes": routes(redis, has_app=True), "answers": outlines})
+    golden.check_json("routes.json", {"routes": list_routes(redis, has_app=True), "answers": outlines})
 
 
-def test_what_a_door_without_an_app_answers(redis: RedisServer, golden: Golden) -> None:
-    with launch_web_server(redis, app=None) as door:
-        outlines = answers(
-            door, (*setup(), Asked("POST", PATH, "not set up"), Asked("GET", "/api/verdicts/a/b/c"), *others())
-        )
-    golden.holds_json("routes_of_setup.json", {"routes": routes(redis, has_app=False), "answers": outlines})
+def test_web_server_without_an_app_answers(redis: RedisServer, golden: Golden) -> None:
+    requests = (
+        RouteRequest("GET", "/setup"),
+        RouteRequest("POST", "/setup", "wrong token", FORM, b"token=x&address=https://assay.example.org"),
+        RouteRequest("GET", "/setup/callback", "wrong state"),
+        RouteRequest("POST", PATH, "not set up"),
+        RouteRequest("GET", "/api/verdicts/a/b/c"),
+        *other_requests(),
+    )
+    with launch_web_server(redis, app=None) as server:
+        outlines = outline_answers(server, requests)
+    golden.check_json("routes_of_setup.json", {"routes": list_routes(redis, has_app=False), "answers": outlines})
 
 
-def deliveries() -> Iterator[Asked]:
+def delivery_requests() -> Iterator[RouteRequest]:
     body = json.dumps(payload()).encode()
     headers = standard_headers("pull_request", body) | {"X-GitHub-Delivery": "golden"}
-    yield Asked("POST", PATH, "a pull request", headers, body)
-    yield Asked("POST", PATH, "the same again", headers, body)
-    yield Asked("POST", PATH, "not ours", headers | {"X-GitHub-Event": "star"}, body)
-    yield Asked("POST", PATH, "no signature", headers | {"X-Hub-Signature-256": None}, body)
-    yield Asked("POST", PATH, "wrong signature", headers | {"X-Hub-Signature-256": "sha256=" + "0" * 64}, body)
-    yield Asked("POST", PATH, "no event", headers | {"X-GitHub-Event": None}, body)
-    yield Asked("POST", PATH, "no JSON type", headers | {"Content-Type": "text/plain"}, body)
-    yield Asked("POST", PATH, "no JSON", standard_headers("pull_request", b"{"), b"{")
-    yield Asked("GET", PATH)
+    yield RouteRequest("POST", PATH, "a pull request", headers, body)
+    yield RouteRequest("POST", PATH, "the same again", headers, body)
+    yield RouteRequest("POST", PATH, "not ours", headers | {"X-GitHub-Event": "star"}, body)
+    yield RouteRequest("POST", PATH, "no signature", headers | {"X-Hub-Signature-256": None}, body)
+    yield RouteRequest("POST", PATH, "wrong signature", headers | {"X-Hub-Signature-256": "sha256=" + "0" * 64}, body)
+    yield RouteRequest("POST", PATH, "no event", headers | {"X-GitHub-Event": None}, body)
+    yield RouteRequest("POST", PATH, "no JSON type", headers | {"Content-Type": "text/plain"}, body)
+    yield RouteRequest("POST", PATH, "no JSON", standard_headers("pull_request", b"{"), b"{")
+    yield RouteRequest("GET", PATH)
 
 
-def figures(bearer: Mapping[str, str]) -> Iterator[Asked]:
+def api_requests(bearer: Mapping[str, str]) -> Iterator[RouteRequest]:
     for topic in TOPICS:
-        yield Asked("GET", f"/api/analytics/{topic}", "", bearer)
-    yield Asked("GET", "/api/analytics/quality", "no token")
-    yield Asked("GET", "/api/analytics/quality?min_confidence=high", "", bearer)
-    yield Asked("GET", "/api/pulls/acme/widgets/1", "not on record", bearer)
-    yield Asked("GET", "/api/pulls/acme/widgets/x", "no number", bearer)
-    yield Asked("GET", "/api/pulls/acme/widgets/1", "no token")
-    yield Asked("GET", f"/api/verdicts/acme/widgets/{'1' * 40}", "not on record", bearer)
-    yield Asked("GET", "/api/verdicts/acme/widgets/x", "no commit", bearer)
-    yield Asked("GET", f"/api/verdicts/acme/widgets/{'1' * 40}?wait=never", "", bearer)
-    yield Asked("GET", f"/api/verdicts/acme/widgets/{'1' * 40}", "no token")
-    yield Asked("POST", "/api/analytics/quality", "", bearer)
+        yield RouteRequest("GET", f"/api/analytics/{topic}", "", bearer)
+    yield RouteRequest("GET", "/api/analytics/quality", "no token")
+    yield RouteRequest("GET", "/api/analytics/quality?min_confidence=high", "", bearer)
+    yield RouteRequest("GET", "/api/pulls/acme/widgets/1", "not on record", bearer)
+    yield RouteRequest("GET", "/api/pulls/acme/widgets/x", "no number", bearer)
+    yield RouteRequest("GET", "/api/pulls/acme/widgets/1", "no token")
+    yield RouteRequest("GET", f"/api/verdicts/acme/widgets/{'1' * 40}", "not on record", bearer)
+    yield RouteRequest("GET", "/api/verdicts/acme/widgets/x", "no commit", bearer)
+    yield RouteRequest("GET", f"/api/verdicts/acme/widgets/{'1' * 40}?wait=never", "", bearer)
+    yield RouteRequest("GET", f"/api/verdicts/acme/widgets/{'1' * 40}", "no token")
+    yield RouteRequest("POST", "/api/analytics/quality", "", bearer)
 
 
-def setup() -> Iterator[Asked]:
-    yield Asked("GET", "/setup")
-    yield Asked("POST", "/setup", "wrong token", FORM, b"token=x&address=https://assay.example.org")
-    yield Asked("GET", "/setup/callback", "wrong state")
-
-
-def others() -> Iterator[Asked]:
+def other_requests() -> Iterator[RouteRequest]:
     for path in ("/livez", "/readyz", "/setup", "/setup/callback", "/", "/metrics"):
-        yield Asked("GET", path)
-    yield Asked("POST", "/livez")
+        yield RouteRequest("GET", path)
+    yield RouteRequest("POST", "/livez")
 
 
-def answers(door: WebServer, asked: tuple[Asked, ...]) -> dict[str, Any]:
-    return {one.name: outline(ask(door, one)) for one in asked}
+def outline_answers(server: WebServer, requests: tuple[RouteRequest, ...]) -> dict[str, Any]:
+    return {request.name: outline(send(server, request)) for request in requests}
 
 
-def ask(door: WebServer, one: Asked) -> httpx.Response:
-    headers = {name: value for name, value in one.headers.items() if value is not None}
-    return door.http.request(one.method, one.path, headers=headers, content=one.body)
+def send(server: WebServer, request: RouteRequest) -> httpx.Response:
+    headers = {name: value for name, value in request.headers.items() if value is not None}
+    return server.http.request(request.method, request.path, headers=headers, content=request.body)
 
 
 def outline(answer: httpx.Response) -> dict[str, Any]:
-    """Without words, numbers and dates."""
+    """The answer without its texts, numbers and dates."""
     kind = answer.headers.get("content-type", "").partition(";")[0]
     names = {"names": sorted(answer.json())} if kind == "application/json" else {}
     return {"status": answer.status_code, "type": kind, **names}
 
 
-def routes(redis: RedisServer, *, has_app: bool) -> list[str]:
-    """The framework's list, which also shows a route that no request above uses."""
+def list_routes(redis: RedisServer, *, has_app: bool) -> list[str]:
+    """All routes of the framework, including those without a request above."""
     configured = settings(redis_url=SecretStr(redis.url), **({} if has_app else {"app": None}))
     with open_store(configured) as store:
         web = create_app(configured, store)

@@ -1,4 +1,4 @@
-"""Each state of a check run before, beside and instead of a verdict of its own: `states.json`, and its words in `prose/states.md`."""
+"""Each state of a check run without or beside a verdict: `states.json`, and its texts in `prose/states.md`."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -27,9 +27,15 @@ PUBLISHED: Final = PublishedCheckRun(CheckRunId(5), "neutral", "Skipped: a perso
 
 def test_each_state_of_a_check_run(golden: Golden) -> None:
     states = {
-        name: body_of(content) for name, content in (*waiting(), *without_a_verdict(), *after_decisions(), *of_groups())
+        name: body_of(content)
+        for name, content in (
+            *waiting_states(),
+            *states_without_a_verdict(),
+            *states_after_decisions(),
+            *merge_group_states(),
+        )
     }
-    golden.holds_json(
+    golden.check_json(
         "states.json",
         {
             name: {"check": structure({**body, "output": {}}), "block": structure(blocks_of(body)[CHECK])}
@@ -40,10 +46,10 @@ def test_each_state_of_a_check_run(golden: Golden) -> None:
         f"# {name}\n\n**{body['output']['title']}**\n\n{body['output']['summary']}\n\n{text_of(body)}\n"
         for name, body in states.items()
     )
-    golden.holds("prose/states.md", "\n".join(texts))
+    golden.check_text("prose/states.md", "\n".join(texts))
 
 
-def waiting() -> Iterator[tuple[str, CheckContent]]:
+def waiting_states() -> Iterator[tuple[str, CheckContent]]:
     yield "judging", standing.judging_content()
     yield "quiet window", standing.quiet_window_content(NOW, 60)
     yield "waiting for CI", standing.waiting_for_ci_content(("test", "lint"), NOW)
@@ -53,7 +59,7 @@ def waiting() -> Iterator[tuple[str, CheckContent]]:
         yield f"judging after {trigger.value}", standing.started_content(trigger)
 
 
-def without_a_verdict() -> Iterator[tuple[str, CheckContent]]:
+def states_without_a_verdict() -> Iterator[tuple[str, CheckContent]]:
     yield "draft", standing.draft_content()
     for kind in AuthorKind:
         yield f"skipped {kind.value}", standing.skipped_content(kind)
@@ -69,18 +75,18 @@ def without_a_verdict() -> Iterator[tuple[str, CheckContent]]:
     yield "not judged", unjudged_content()
 
 
-def after_decisions() -> Iterator[tuple[str, CheckContent]]:
+def states_after_decisions() -> Iterator[tuple[str, CheckContent]]:
     rejected, doubted = (judge_dossier(name) for name in ("model_reject", "model_cannot_tell"))
-    shown = check_run.check_content(rejected.heard.verdict, rejected.dossier)
-    asked = check_run.check_content(doubted.heard.verdict, doubted.dossier)
+    shown = check_run.check_content(rejected.evaluated.verdict, rejected.dossier)
+    asked = check_run.check_content(doubted.evaluated.verdict, doubted.dossier)
     review = ReviewDecision(login="alice", at=NOW, is_approved=True, review_id=7)
-    yield "judged again later", check_run.check_content(doubted.heard.verdict, doubted.dossier, again_at=NOW)
+    yield "judged again later", check_run.check_content(doubted.evaluated.verdict, doubted.dossier, again_at=NOW)
     yield (
         "overridden",
         with_decisions(
             shown,
             HumanDecisions(override=Override(login="alice", reason="It is urgent.", at=NOW)),
-            rejected.heard.verdict,
+            rejected.evaluated.verdict,
         ),
     )
     yield (
@@ -88,18 +94,18 @@ def after_decisions() -> Iterator[tuple[str, CheckContent]]:
         with_decisions(
             shown,
             HumanDecisions(contest=Contest(login="alice", reason="It is tested.", at=NOW)),
-            rejected.heard.verdict,
+            rejected.evaluated.verdict,
         ),
     )
-    yield "approved by an owner", with_decisions(asked, HumanDecisions(review=review), doubted.heard.verdict)
+    yield "approved by an owner", with_decisions(asked, HumanDecisions(review=review), doubted.evaluated.verdict)
     yield (
         "held by another pull request",
         combine_content(standing.judging_content(), (SharedHeadMember(13, "failure"),), is_head=True),
     )
 
 
-def of_groups() -> Iterator[tuple[str, CheckContent]]:
-    accepted, rejected = (judge_dossier(name).heard.verdict for name in ("model_accept", "model_reject"))
+def merge_group_states() -> Iterator[tuple[str, CheckContent]]:
+    accepted, rejected = (judge_dossier(name).evaluated.verdict for name in ("model_accept", "model_reject"))
     assert isinstance(accepted, Accept)
     yield "group, looking", merge_group.looking_content(PLACE)
     yield "group, waiting", merge_group.waiting_content(PLACE, NOW)

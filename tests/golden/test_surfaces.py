@@ -1,8 +1,4 @@
-"""What scripts and operators rely on: commands, options, exit codes, variables, names in logs, keys in Redis.
-
-The configuration's schema is held by docs/assay.schema.json, those of verdict and check run by docs/*.schema.json, the fields of
-events by docs/events.md and the figures of `/metrics` by `tests/app/web/test_metrics.py`: each has a test of its own.
-"""
+"""What scripts and operators rely on: commands, options, exit codes, variables, names in logs, keys in Redis."""
 
 import argparse
 import re
@@ -26,35 +22,39 @@ PARTS: Final = {
 
 
 def test_commands_and_their_options(golden: Golden) -> None:
-    golden.holds_json("commands.json", {name: options(one) for name, one in commands(build_parser())})
+    golden.check_json("commands.json", {name: command_options(item) for name, item in all_commands(build_parser())})
 
 
 def test_help_texts(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    texts = (f"$ {name} --help\n{one.format_help()}" for name, one in commands(build_parser()))
-    golden.holds("prose/help.txt", "\n".join(texts))
+    texts = (f"$ {name} --help\n{item.format_help()}" for name, item in all_commands(build_parser()))
+    golden.check_text("prose/help.txt", "\n".join(texts))
 
 
 def test_exit_codes(golden: Golden) -> None:
-    golden.holds_json("exit_codes.json", {one.name.lower(): one.value for one in Exit})
+    golden.check_json("exit_codes.json", {item.name.lower(): item.value for item in Exit})
 
 
 def test_environment_variables(golden: Golden) -> None:
-    golden.holds_json("environment.json", {one.name: "..." if " " in one.default else one.default for one in VARIABLES})
-    texts = (f"{one.name}\n  {one.expected}\n  default: {one.default}\n  from: {one.source}\n" for one in VARIABLES)
-    golden.holds("prose/environment.txt", "\n".join(texts))
+    golden.check_json(
+        "environment.json", {item.name: "..." if " " in item.default else item.default for item in VARIABLES}
+    )
+    texts = (
+        f"{item.name}\n  {item.expected}\n  default: {item.default}\n  from: {item.source}\n" for item in VARIABLES
+    )
+    golden.check_text("prose/environment.txt", "\n".join(texts))
 
 
 def test_names_in_logs(golden: Golden) -> None:
     names = log_names()
-    golden.holds_json("log_names.json", {"fields": sorted(names.fields), "events": sorted(names.events)})
-    golden.holds("prose/log_messages.txt", "".join(f"{one}\n" for one in sorted(names.messages)))
+    golden.check_json("log_names.json", {"fields": sorted(names.fields), "events": sorted(names.events)})
+    golden.check_text("prose/log_messages.txt", "".join(f"{item}\n" for item in sorted(names.messages)))
 
 
 @pytest.mark.parametrize("kind", ["durable", "transient"])
 def test_keys_in_redis(kind: str, golden: Golden) -> None:
-    layout = {pattern(key.name): [key.type, key.ttl and round(key.ttl.total_seconds())] for key in every_key()}
-    golden.holds_json(
+    layout = {key_pattern(key.name): [key.type, key.ttl and round(key.ttl.total_seconds())] for key in every_key()}
+    golden.check_json(
         f"redis_{kind}.json",
         {
             name: {"type": type_, "seconds": seconds}
@@ -64,31 +64,31 @@ def test_keys_in_redis(kind: str, golden: Golden) -> None:
     )
 
 
-def commands(top: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Each command by its whole name, those within others too."""
+def all_commands(top: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Each command and subcommand by its full name."""
     yield top.prog, top
     for action in vars(top)["_actions"]:
         if action.nargs == argparse.PARSER:
             inner: dict[str, argparse.ArgumentParser] = action.choices
             for command in inner.values():
-                yield from commands(command)
+                yield from all_commands(command)
 
 
-def options(command: argparse.ArgumentParser) -> dict[str, Any]:
-    shown: list[argparse.Action] = [one for one in vars(command)["_actions"] if "--help" not in one.option_strings]
+def command_options(command: argparse.ArgumentParser) -> dict[str, Any]:
+    shown: list[argparse.Action] = [item for item in vars(command)["_actions"] if "--help" not in item.option_strings]
     groups: list[argparse.ArgumentParser] = vars(command)["_mutually_exclusive_groups"]
     return {
-        "arguments": {spelled(one): taken(one) for one in shown},
-        "one of": [[spelled(one) for one in vars(group)["_group_actions"]] for group in groups],
+        "arguments": {spell_argument(item): argument_terms(item) for item in shown},
+        "one of": [[spell_argument(item) for item in vars(group)["_group_actions"]] for group in groups],
     }
 
 
-def spelled(action: argparse.Action) -> str:
+def spell_argument(action: argparse.Action) -> str:
     return " ".join(action.option_strings) or str(action.metavar or action.dest)
 
 
-def taken(action: argparse.Action) -> dict[str, Any]:
-    """What an option takes, without what is the usual. The choices of a command among others are commands themselves."""
+def argument_terms(action: argparse.Action) -> dict[str, Any]:
+    """The properties of an option that differ from the default."""
     terms = {
         "nargs": action.nargs,
         "choices": sorted(action.choices) if action.choices else None,
@@ -100,7 +100,7 @@ def taken(action: argparse.Action) -> dict[str, Any]:
     return {name: value for name, value in terms.items() if value is not None}
 
 
-def pattern(name: str) -> str:
-    """A key's name with its parts instead of what the tests of keys fill in."""
+def key_pattern(name: str) -> str:
+    """The name of a key with placeholders for its variable parts."""
     first, *rest = name.split(":")
-    return ":".join([first, *(PARTS.get(one, HASHED.sub("{hash}", one)) for one in rest)])
+    return ":".join([first, *(PARTS.get(item, HASHED.sub("{hash}", item)) for item in rest)])

@@ -1,7 +1,7 @@
 """Recorded dossier in, verdict and check run out.
 
-`verdicts/NAME.json` has structure, codes and numbers; `prose/verdicts/NAME.md` has the words. `digests.json` has the fingerprint of
-each content and a hash of each question to a model: an edit of the prompt changes this file alone, one of the rubric `states.json` as well.
+`verdicts/NAME.json` has structure, codes and numbers, `prose/verdicts/NAME.md` the texts, and `digests.json` the fingerprint of
+each content and a hash of each question: an edit of the prompt changes `digests.json` only, one of the rubric `states.json` too.
 """
 
 import json
@@ -30,71 +30,74 @@ VERSION: Final = re.compile(r"(?<=sha256:)[0-9a-f]{64}|(?<=- Rubric default, ver
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recorded_dossier_gives_the_same_verdict_and_check(name: str, golden: Golden) -> None:
+def test_dossier_gives_the_recorded_verdict_and_check(name: str, golden: Golden) -> None:
     outcome = judge_dossier(name)
     output, blocks = outcome.check["output"], blocks_of(outcome.check)
-    alerts = json.loads(sarif_text(outcome.heard.verdict, outcome.dossier, (), "0"))["runs"][0]["results"]
-    golden.holds_json(
+    alerts = json.loads(sarif_text(outcome.evaluated.verdict, outcome.dossier, (), "0"))["runs"][0]["results"]
+    golden.check_json(
         f"verdicts/{name}.json",
         {
             "verdict": structure(outcome.verdict),
-            "opinions": [structure(one.verdict.model_dump(mode="json"), {"eval_id"}) for one in outcome.heard.opinions],
+            "opinions": [
+                structure(item.verdict.model_dump(mode="json"), {"eval_id"}) for item in outcome.evaluated.opinions
+            ],
             "check": structure({**outcome.check, "output": {**output, "text": ""}}),
             "check_block": structure(blocks[CHECK]),
             "verdict_block": "whole" if blocks[VERDICT] == outcome.verdict else structure(blocks[VERDICT]),
             "sarif": structure(alerts),
-            "questions": len(outcome.asked),
+            "questions": len(outcome.question_digests),
         },
     )
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recorded_dossier_is_answered_in_the_same_words(name: str, golden: Golden) -> None:
-    golden.holds(f"prose/verdicts/{name}.md", VERSION.sub("...", words(judge_dossier(name))))
+def test_dossier_gives_the_recorded_texts(name: str, golden: Golden) -> None:
+    golden.check_text(f"prose/verdicts/{name}.md", VERSION.sub("...", all_texts(judge_dossier(name))))
 
 
-def test_content_and_questions_stay_as_they_were(golden: Golden) -> None:
+def test_fingerprints_and_model_questions_are_unchanged(golden: Golden) -> None:
     digests = {
-        name: {"content": judge_dossier(name).verdict["fingerprint"], "asked": judge_dossier(name).asked}
+        name: {"content": judge_dossier(name).verdict["fingerprint"], "asked": judge_dossier(name).question_digests}
         for name in NAMES
     }
-    golden.holds_json("digests.json", digests)
+    golden.check_json("digests.json", digests)
 
 
-def test_the_dossiers_reach_every_category_and_each_kind_of_decision(golden: Golden) -> None:
-    golden.has_only("verdicts", (f"{name}.json" for name in NAMES))
-    golden.has_only("prose/verdicts", (f"{name}.md" for name in NAMES))
+def test_dossiers_cover_every_category_and_decision(golden: Golden) -> None:
+    golden.check_file_names("verdicts", (f"{name}.json" for name in NAMES))
+    golden.check_file_names("prose/verdicts", (f"{name}.md" for name in NAMES))
     verdicts = [judge_dossier(name).verdict for name in NAMES]
-    assert {one["category"] for one in verdicts} - {None} == {*Category}
-    assert {one["decision"] for one in verdicts} == {"accept", "reject", "abstain"}
-    assert {one["judge_kind"] for one in verdicts} >= {"heuristic", "hybrid"}
+    assert {item["category"] for item in verdicts} - {None} == {*Category}
+    assert {item["decision"] for item in verdicts} == {"accept", "reject", "abstain"}
+    assert {item["judge_kind"] for item in verdicts} >= {"heuristic", "hybrid"}
 
 
 def structure(value: Any, ids: AbstractSet[str] = frozenset()) -> Any:
-    """The same without words and digests; whether there are any stays to be seen."""
+    """The value with a placeholder for each text and digest."""
     match value:
         case dict():
             fields = cast("dict[str, Any]", value)
             hidden = PROSE | DIGESTS | ids
             return {
-                name: "..." if name in hidden and isinstance(one, str) and one else structure(one, ids)
-                for name, one in fields.items()
+                name: "..." if name in hidden and isinstance(item, str) and item else structure(item, ids)
+                for name, item in fields.items()
             }
         case list():
-            return [structure(one, ids) for one in cast("list[Any]", value)]
+            return [structure(item, ids) for item in cast("list[Any]", value)]
         case float():
             return round(value, 4)
         case _:
             return value
 
 
-def words(outcome: JudgedDossier) -> str:
-    """The check run for people, the texts of the verdict, which a check run may cut, the author's comment, and the terminal."""
+def all_texts(outcome: JudgedDossier) -> str:
+    """The texts of the check run, the verdict, the author comment and the terminal."""
     output = outcome.check["output"]
     notes = [
-        f"`{one['path']}:{one['start_line']}` {one['title']}: {one['message']}" for one in output.get("annotations", ())
+        f"`{item['path']}:{item['start_line']}` {item['title']}: {item['message']}"
+        for item in output.get("annotations", ())
     ]
-    phrases = [f"- {path}: {text}" for path, text in prose_of(outcome.verdict)]
+    phrases = [f"- {path}: {text}" for path, text in prose_fields(outcome.verdict)]
     parts = (
         f"# {output['title']}",
         output["summary"],
@@ -106,21 +109,21 @@ def words(outcome: JudgedDossier) -> str:
         "# Comment for the author",
         feedback_comment(outcome.entries, ROUND_LIMIT),
         "# Terminal",
-        verdict_report(outcome.heard.verdict, outcome.dossier, TerminalPage()).rstrip("\n"),
+        verdict_report(outcome.evaluated.verdict, outcome.dossier, TerminalPage()).rstrip("\n"),
     )
     return "\n\n".join(parts) + "\n"
 
 
-def prose_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+def prose_fields(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     match value:
         case dict():
-            for name, one in cast("dict[str, Any]", value).items():
-                if name in PROSE and isinstance(one, str) and one:
-                    yield f"{path}{name}", one
+            for name, item in cast("dict[str, Any]", value).items():
+                if name in PROSE and isinstance(item, str) and item:
+                    yield f"{path}{name}", item
                 else:
-                    yield from prose_of(one, f"{path}{name}.")
+                    yield from prose_fields(item, f"{path}{name}.")
         case list():
-            for at, one in enumerate(cast("list[Any]", value)):
-                yield from prose_of(one, f"{path}{at}.")
+            for at, item in enumerate(cast("list[Any]", value)):
+                yield from prose_fields(item, f"{path}{at}.")
         case _:
             return

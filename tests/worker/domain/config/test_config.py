@@ -39,7 +39,7 @@ SIGNAL_NAMES: Final = tuple(_NAMES.split())
 
 def test_the_signals_that_a_file_may_name_are_the_judges(golden: Golden) -> None:
     names = fill(" ".join(sorted(REGISTERED_NAMES)), 118)
-    golden.holds("../../worker/domain/config/signal_names.py", SIGNAL_NAMES_MODULE.format(names=names))
+    golden.check_text("../../worker/domain/config/signal_names.py", SIGNAL_NAMES_MODULE.format(names=names))
 
 
 def test_every_key_is_a_field_of_the_configuration_and_every_field_a_key() -> None:

@@ -314,7 +314,7 @@ def tokens_and_waits() -> Pages:
 
 
 def test_what_people_read(golden: Golden) -> None:
-    golden.holds_pages(
+    golden.check_pages(
         "prose/texts/audit.md",
         [*records(), *replays_and_deletions(), *records_in_part(), *reports(), *tokens_and_waits()],
     )

@@ -80,4 +80,4 @@ def pages() -> Pages:
 
 
 def test_what_people_read(golden: Golden) -> None:
-    golden.holds_pages("prose/texts/case.md", pages())
+    golden.check_pages("prose/texts/case.md", pages())

@@ -204,4 +204,4 @@ def pages() -> Pages:
 
 
 def test_what_people_read(golden: Golden) -> None:
-    golden.holds_pages("prose/texts/comments.md", pages())
+    golden.check_pages("prose/texts/comments.md", pages())

@@ -89,4 +89,4 @@ def pages() -> Pages:
 
 
 def test_what_people_read(golden: Golden) -> None:
-    golden.holds_pages("prose/texts/config.md", pages())
+    golden.check_pages("prose/texts/config.md", pages())

@@ -189,7 +189,7 @@ def page_of(content: CheckContent) -> tuple[str, ...]:
 
 
 def test_what_people_read(golden: Golden) -> None:
-    golden.holds_pages("prose/texts/checks.md", map(page_of, ALL))
+    golden.check_pages("prose/texts/checks.md", map(page_of, ALL))
 
 
 def test_all_functions_that_make_a_check_are_asked_here() -> None:
@@ -469,4 +469,4 @@ def pauses() -> Pages:
 
 
 def test_what_people_read_in_a_terminal(golden: Golden) -> None:
-    golden.holds_pages("prose/texts/pauses.md", pauses())
+    golden.check_pages("prose/texts/pauses.md", pauses())

@@ -196,4 +196,4 @@ def gates() -> Pages:
 
 
 def test_what_people_read(golden: Golden) -> None:
-    golden.holds_pages("prose/texts/doctor.md", [*pages(), *permissions(), *gates()])
+    golden.check_pages("prose/texts/doctor.md", [*pages(), *permissions(), *gates()])

@@ -456,9 +456,9 @@ def terminals() -> Pages:
 
 
 def test_what_people_read(golden: Golden) -> None:
-    golden.holds_pages("prose/texts/check_run.md", [*checks(), *facts(), *more_facts(), *titles(), *configurations()])
-    golden.holds_pages("prose/texts/budget.md", budgets())
-    golden.holds_pages("prose/texts/terminal.md", terminals())
+    golden.check_pages("prose/texts/check_run.md", [*checks(), *facts(), *more_facts(), *titles(), *configurations()])
+    golden.check_pages("prose/texts/budget.md", budgets())
+    golden.check_pages("prose/texts/terminal.md", terminals())
 
 
 # --- what it concludes
