@@ -1,7 +1,4 @@
-"""Starts `assay` as people do, with an environment that holds nothing but what a test says.
-
-`refused` does it in the tests' own process: only for what ends before anything is started, opened or judged.
-"""
+"""Runs `assay`: as a process with its own environment, or in the tests' own process."""
 
 import gc
 import io
@@ -20,6 +17,7 @@ ASSAY = Path(sys.executable).with_name("assay")
 
 
 def environment(data_dir: Path, **more: str) -> dict[str, str]:
+    """Variables of a process: those that every command needs, and *more*."""
     path = os.environ["PATH"]  # noqa: TID251 - a child needs its PATH
     return {"PATH": path, "HOME": str(data_dir), "ASSAY_DATA_DIR": str(data_dir), **more}
 
@@ -27,7 +25,7 @@ def environment(data_dir: Path, **more: str) -> dict[str, str]:
 def run_assay(
     *arguments: str, environ: Mapping[str, str], cwd: Path | None = None, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end. *given* is its standard input."""
+    """Start one command as a process, and wait for its end."""
     return subprocess.run(
         [str(ASSAY), *arguments], env=dict(environ), cwd=cwd, input=stdin,
         capture_output=True, text=True, check=False, timeout=100,
@@ -35,30 +33,41 @@ def run_assay(
 
 
 def run_refused(
-    *arguments: str, environ: Mapping[str, str], cwd: Path | None = None, stdin: str = ""
+    *arguments: str, environ: Mapping[str, str], cwd: Path | None = None, stdin: str | None = ""
 ) -> subprocess.CompletedProcess[str]:
-    """As `assay`, for a mistake of the caller's."""
-    kept = io.BytesIO(), io.BytesIO()
-    told, said = (io.TextIOWrapper(one, "utf-8", write_through=True) for one in kept)
+    """Run a command that ends before it starts, opens or judges anything. A *stdin* of None is a closed one."""
+    buffers = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(buffer, "utf-8", write_through=True) for buffer in buffers)
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:  # noqa: TID251 - it is put aside
             patch.delenv(name)
         for name, value in {**environ, "PYDANTIC_DISABLE_PLUGINS": "__all__"}.items():
             patch.setenv(name, value)
         patch.chdir(cwd or Path.cwd())
-        for name, stream in (("stdin", io.StringIO(stdin)), ("stdout", told), ("stderr", said)):
+        for name, stream in (
+            ("stdin", None if stdin is None else io.StringIO(stdin)),
+            ("stdout", out),
+            ("stderr", err),
+        ):
             patch.setattr(sys, name, stream)
         try:
             code = main(arguments)
-        except SystemExit as ended:  # argparse's own
-            code = int(ended.code or 0)
+        except SystemExit as leaving:  # argparse's own
+            code = int(leaving.code or 0)
         finally:
             gc.enable()  # `judge` turns it on once it has loaded what it needs
     assert code == Exit.USAGE, "It was not refused: something was started, in a process that goes on."
-    return subprocess.CompletedProcess(arguments, code, *(one.getvalue().decode() for one in kept))
+    return subprocess.CompletedProcess(arguments, code, *(buffer.getvalue().decode() for buffer in buffers))
 
 
-def run_command(*arguments_given: str) -> CommandResult:
-    """Run one command in the tests' own process, as the command line does. Its errors pass."""
-    arguments = build_parser(arguments_given[0]).parse_args(arguments_given)
+def run_command(*command: str) -> CommandResult:
+    """Run one command in the tests' own process. Its errors pass."""
+    arguments = build_parser(command[0]).parse_args(command)
     return arguments.run(arguments)
+
+
+def run_accepted(*command: str) -> str:
+    """What a command prints that has to end well."""
+    code, text = run_command(*command)
+    assert code == Exit.ACCEPT
+    return text

@@ -1,4 +1,4 @@
-"""`assay case`, called as the command line calls it, in the checkout of the example."""
+"""`assay case`, in the checkout of the example."""
 
 import io
 from functools import partial
@@ -23,11 +23,11 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> ExampleRepository:
 
 
 @pytest.fixture(autouse=True)
-def _here(example: ExampleRepository, monkeypatch: pytest.MonkeyPatch) -> None:
+def _checkout(example: ExampleRepository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(example.checkout)
 
 
-said = partial(run_command, "case")
+run_case = partial(run_command, "case")
 
 
 def case_file(folder: Path, claims: str, above: str = "") -> str:
@@ -36,8 +36,8 @@ def case_file(folder: Path, claims: str, above: str = "") -> str:
     return str(path)
 
 
-def test_a_draft_names_for_each_criterion_the_changed_places_that_speak_of_it(tmp_path: Path) -> None:
-    code, text = said("new", *ISSUE)
+def test_draft_names_the_changed_places_that_match_each_criterion(tmp_path: Path) -> None:
+    code, text = run_case("new", *ISSUE)
     assert code == Exit.ACCEPT
     assert text.splitlines()[:4] == [
         "```assay",
@@ -46,15 +46,15 @@ def test_a_draft_names_for_each_criterion_the_changed_places_that_speak_of_it(tm
         "  # AC1: `upload` tries again after a 503, at most three times",
     ]
     (tmp_path / "case.md").write_text(text)
-    code, told = said("check", str(tmp_path / "case.md"), *ISSUE)
+    code, report = run_case("check", str(tmp_path / "case.md"), *ISSUE)
     assert code == Exit.USAGE
-    assert ' marked "to be confirmed": look at each place, and take the words out.' in told
+    assert ' marked "to be confirmed": look at each place, and take the words out.' in report
     (tmp_path / "case.md").write_text(text.replace(" (to be confirmed)", ""))
-    assert said("check", str(tmp_path / "case.md"), *ISSUE)[0] == Exit.ACCEPT
+    assert run_case("check", str(tmp_path / "case.md"), *ISSUE)[0] == Exit.ACCEPT
 
 
-def test_without_an_issue_a_draft_says_what_is_missing() -> None:
-    code, text = said("new", *BASE)
+def test_draft_without_an_issue_says_what_is_missing() -> None:
+    code, text = run_case("new", *BASE)
     assert code == Exit.ACCEPT
     assert text == snapshot("""\
 ```assay
@@ -67,9 +67,9 @@ uncertainties: []
 """)
 
 
-def test_a_case_without_anything_to_mend_ends_with_0(tmp_path: Path) -> None:
+def test_correct_case_is_accepted(tmp_path: Path) -> None:
     claims = "".join(f"- {{criterion: AC{number}, addressed_by: '{RETRY}'}}\n" for number in (1, 2, 3))
-    code, text = said("check", case_file(tmp_path, claims), *ISSUE)
+    code, text = run_case("check", case_file(tmp_path, claims), *ISSUE)
     assert code == Exit.ACCEPT
     assert text.replace(str(tmp_path), "") == snapshot("""\
 /case.md holds a case.
@@ -80,11 +80,11 @@ Nothing to mend.
 """)
 
 
-def test_each_claim_is_looked_up_and_what_would_reject_is_said(tmp_path: Path) -> None:
+def test_check_looks_up_each_claim_and_names_what_would_reject(tmp_path: Path) -> None:
     claims = (
         "- {criterion: AC1, addressed_by: 'src/up.py:3'}\n- {criterion: AC2, addressed_by: 'upload.py:99', by: me}\n"
     )
-    code, text = said("check", case_file(tmp_path, claims), *ISSUE)
+    code, text = run_case("check", case_file(tmp_path, claims), *ISSUE)
     assert code == Exit.USAGE
     assert text.replace(str(tmp_path), "") == snapshot("""\
 /case.md holds a case.
@@ -102,32 +102,30 @@ def test_each_claim_is_looked_up_and_what_would_reject_is_said(tmp_path: Path) -
 """)
 
 
-def test_without_an_issue_the_places_are_looked_up_all_the_same(tmp_path: Path) -> None:
-    code, text = said("check", case_file(tmp_path, f"- AC1: {RETRY}\n- AC7: no.py\n"), *BASE)
+def test_check_without_an_issue_still_looks_up_places(tmp_path: Path) -> None:
+    code, text = run_case("check", case_file(tmp_path, f"- AC1: {RETRY}\n- AC7: no.py\n"), *BASE)
     assert code == Exit.USAGE
     assert "  there      AC1 -> upload.py:upload_with_retry\n  not there  AC7 -> no.py\n" in text
     assert "  No criterion is known: name the issue with --issue.\n1 to mend.\n" in text
 
 
-def test_without_a_file_the_case_in_the_description_is_checked() -> None:
-    code, text = said("check", *ISSUE)
+def test_check_without_a_file_reads_the_description() -> None:
+    code, text = run_case("check", *ISSUE)
     assert (code, text.splitlines()[0], text.splitlines()[-1]) == (
         Exit.USAGE, "the last commit's message holds a case.", "1 to mend.",
     )  # fmt: skip
-    code, text = said("check", *ISSUE, "--body", f"```assay\nsummary: x\nac_coverage: [AC1 -> {RETRY}]\n```\n")
+    code, text = run_case("check", *ISSUE, "--body", f"```assay\nsummary: x\nac_coverage: [AC1 -> {RETRY}]\n```\n")
     assert (code, text.splitlines()[0], text.splitlines()[-1]) == (Exit.USAGE, "--body holds a case.", "2 to mend.")
 
 
-def test_a_case_that_cant_be_read_is_told_with_its_line_in_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, text = said("check", case_file(tmp_path, "- AC1\n", above="Retries.\n\n"))
+def test_unreadable_case_is_refused_with_its_line_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, text = run_case("check", case_file(tmp_path, "- AC1\n", above="Retries.\n\n"))
     message = (
         "/case.md:6: Case refused at ac_coverage[0] (line 3 of the block): expected `criterion:`, `addressed_by:`,"
     )
     assert (code, " ".join(text.split()).startswith(f"{tmp_path}{message}")) == (Exit.USAGE, True)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"summary: x\nsummary: y\n")))
-    assert said("check", "-") == (
+    assert run_case("check", "-") == (
         Exit.USAGE,
         snapshot("""\
 standard input:2: Case refused at line 2 of the block: not YAML as we read it: the key "summary"
@@ -135,21 +133,19 @@ stands twice. Keep one of them.
 """),
     )
     (tmp_path / "case.json").write_text('{"summary":\ttrue}')
-    code, text = said("check", str(tmp_path / "case.json"))
-    assert (code, " ".join(text.split()).startswith(f"{tmp_path}/case.json: Case refused at summary:")) == (
-        Exit.USAGE,
-        True,
-    )
+    code, text = run_case("check", str(tmp_path / "case.json"))
+    assert code == Exit.USAGE
+    assert " ".join(text.split()).startswith(f"{tmp_path}/case.json: Case refused at summary:")
 
 
-def test_what_holds_no_case_or_can_not_be_read_is_the_callers_to_mend(tmp_path: Path) -> None:
+def test_input_without_a_case_is_an_input_error(tmp_path: Path) -> None:
     (tmp_path / "words.md").write_text("I changed the upload.")
-    for given, message in (
+    for arguments, message in (
         ((str(tmp_path / "words.md"),), f"{tmp_path}/words.md holds no case: expected a fenced `assay` block"),
         ((*BASE, "--body", "summary: x"), "--body holds no case: expected a fenced `assay` block"),
         (("-", "--issue", "-"), "FILE and --issue can't both read standard input."),
         ((str(tmp_path / "none.md"),), "assay case check: "),
     ):
         with pytest.raises(InputError) as error:
-            said("check", *given)
+            run_case("check", *arguments)
         assert str(error.value).startswith(message)

@@ -1,3 +1,5 @@
+"""`assay doctor`: what it examines, and the lines that it prints."""
+
 import re
 import subprocess
 from collections.abc import Mapping
@@ -21,20 +23,29 @@ from worker.wiring.doctor import StoreReport
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nx\n-----END RSA PRIVATE KEY-----"
 HERE = Settings(data_dir=Path("/nowhere"))
+UNREACHABLE_REDIS = {
+    "REDIS_URL": "redis://127.0.0.1:1",
+    "ASSAY_STORE_KEYS": "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=",
+}
 
 
-def told(examined: list[DoctorFinding]) -> str:
+def report_text(examined: list[DoctorFinding]) -> str:
     return doctor_report(examined, TerminalPage(100))
 
 
-def found(environ: Mapping[str, str]) -> list[tuple[str, Health]]:
+def refused_doctor_text(environ: Mapping[str, str]) -> str:
+    """What `doctor` prints without starting a Redis."""
+    return " ".join(run_refused("doctor", environ=environ).stdout.split())
+
+
+def setting_health(environ: Mapping[str, str]) -> list[tuple[str, Health]]:
     return [(setting.name, setting.health) for setting in read_partial_settings(environ)[1]]
 
 
-def test_every_wrong_variable_is_named_not_only_the_first() -> None:
+def test_every_wrong_variable_is_named() -> None:
     environ = {"ASSAY_PORT": "x", "REDIS_URL": "http://x", "ASSAY_APP_ID": "5", "ASSAY_TIER": "hybrid"}
     settings, examined = read_partial_settings(environ)
-    assert {(one.name, one.health) for one in examined} == {
+    assert {(finding.name, finding.health) for finding in examined} == {
         ("ASSAY_PORT", Health.WRONG),
         ("REDIS_URL", Health.WRONG),
         ("ASSAY_APP_PRIVATE_KEY", Health.MISSING),
@@ -42,23 +53,22 @@ def test_every_wrong_variable_is_named_not_only_the_first() -> None:
     assert settings.tier == "hybrid"
 
 
-def test_a_name_that_nothing_reads_is_a_warning_with_the_one_that_is_meant(tmp_path: Path) -> None:
+def test_unknown_variable_is_a_warning_with_the_nearest_name(tmp_path: Path) -> None:
     environ = environment(tmp_path, ASSAY_RETRYS="5", ASSAY_XYZZY_QWERTY="1", ASSAY_APP_ID="5")
-    done = run_assay("doctor", environ=environ)
-    words = " ".join(done.stdout.split())
-    assert "warning Environment ASSAY_RETRYS is no setting of Assay; is ASSAY_RETRIES meant?" in words
-    assert "ASSAY_XYZZY_QWERTY is no setting of Assay. All of them: docs/configuration.md." in words
-    judged = run_assay("judge", "--dossier", "/nowhere", environ=environ)
-    assert "assay: ASSAY_RETRYS is no setting of Assay; is ASSAY_RETRIES meant?\n" in judged.stderr
+    printed = refused_doctor_text(environ | UNREACHABLE_REDIS)
+    assert "warning Environment ASSAY_RETRYS is no setting of Assay; is ASSAY_RETRIES meant?" in printed
+    assert "ASSAY_XYZZY_QWERTY is no setting of Assay. All of them: docs/configuration.md." in printed
+    judge_errors = run_refused("judge", "--dossier", "/nowhere", environ=environ).stderr
+    assert "assay: ASSAY_RETRYS is no setting of Assay; is ASSAY_RETRIES meant?\n" in judge_errors
 
 
-def test_only_doctor_strict_fails_for_a_warning() -> None:
+def test_warning_fails_only_with_strict() -> None:
     lines = [
         DoctorFinding("Redis", Health.OK, "is there"),
         DoctorFinding("Environment", Health.WARNING, "X is no setting."),
     ]
     assert [is_healthy(lines, strict=strict) for strict in (False, True)] == [True, False]
-    assert told(lines) == snapshot("""\
+    assert report_text(lines) == snapshot("""\
 ok       Redis                   is there
 warning  Environment             X is no setting.
 
@@ -66,22 +76,22 @@ All is well.
 """)
 
 
-def test_well_formed_settings_are_no_findings() -> None:
+def test_valid_settings_give_no_findings() -> None:
     complete = {"ASSAY_APP_ID": "5", "ASSAY_APP_PRIVATE_KEY": KEY, "ASSAY_WEBHOOK_SECRET": "s"}
-    assert found({}) == []
-    assert found(complete) == []
+    assert setting_health({}) == []
+    assert setting_health(complete) == []
 
 
-def test_a_redis_that_forgets_or_evicts_is_wrong() -> None:
+def test_redis_without_persistence_or_with_eviction_is_wrong() -> None:
     lines = [*redis_lines(StoreReport("9.1.2", "AOF", "noeviction"), "embedded")]
-    assert told(lines) == snapshot("""\
+    assert report_text(lines) == snapshot("""\
 ok       Redis                   embedded, version 9.1.2; what it stores is encrypted
 ok       Redis persistence       AOF
 ok       Redis eviction          noeviction
 
 All is well.
 """)
-    assert told([*redis_lines(StoreReport("7.0.15", "", "allkeys-lru"), "REDIS_URL")]) == snapshot("""\
+    assert report_text([*redis_lines(StoreReport("7.0.15", "", "allkeys-lru"), "REDIS_URL")]) == snapshot("""\
 ok       Redis                   REDIS_URL, version 7.0.15; what it stores is encrypted
 wrong    Redis persistence       neither AOF nor RDB is on: a restart loses every pull request's
                                  memory. Set `appendonly yes`.
@@ -92,9 +102,9 @@ wrong    Redis eviction          maxmemory-policy is allkeys-lru: requests may g
 """)
 
 
-def test_a_store_key_that_is_missing_is_named_with_what_to_do() -> None:
+def test_missing_store_key_is_named_with_its_remedy() -> None:
     lines = redis_lines(StoreReport("9.1.2", "AOF", "noeviction", lacks_key=True), "REDIS_URL")
-    assert told([line for line in lines if line.name == "Store key"]) == snapshot("""\
+    assert report_text([line for line in lines if line.name == "Store key"]) == snapshot("""\
 wrong    Store key               ASSAY_STORE_KEYS (embedded Redis: store.key) lacks a key that
                                  encrypts what is stored. Add it after the first key (embedded
                                  Redis: restore the file). Until then a pull request with a record
@@ -106,7 +116,7 @@ wrong    Store key               ASSAY_STORE_KEYS (embedded Redis: store.key) la
 """)
 
 
-def test_what_github_says_of_the_app_is_told_line_by_line() -> None:
+def test_app_report_has_a_line_for_each_property() -> None:
     app = AppView(
         id=5,
         slug="assay",
@@ -116,15 +126,15 @@ def test_what_github_says_of_the_app_is_told_line_by_line() -> None:
     )
     less = AppView(id=5, slug="assay", permissions=requested_permissions(OptIn) | {"checks": "read"}, events=())
     acme = AppInstallation(100, "acme", requested_permissions(OptIn))
-    well = AppReport((AppKeyReport(1, None),), app, (), timedelta(seconds=-2), (acme,))
-    ill = AppReport(
+    healthy = AppReport((AppKeyReport(1, None),), app, (), timedelta(seconds=-2), (acme,))
+    unhealthy = AppReport(
         (AppKeyReport(1, "the PEM text can't be parsed"), AppKeyReport(2, None)),
         less,
         ("check_run",),
         timedelta(minutes=5),
         (acme,),
     )
-    assert told([*app_lines(well, HERE)]) == snapshot("""\
+    assert report_text([*app_lines(healthy, HERE)]) == snapshot("""\
 ok       App key                 accepted at https://api.github.com
 ok       GitHub App              assay (5)
 ok       App permissions         all there
@@ -134,7 +144,7 @@ ok       Clock                   -2 s against GitHub's
 
 All is well.
 """)
-    assert told([*app_lines(ill, HERE)]) == snapshot("""\
+    assert report_text([*app_lines(unhealthy, HERE)]) == snapshot("""\
 wrong    App key 1               the PEM text can't be parsed.
 ok       App key 2               accepted at https://api.github.com
 ok       GitHub App              assay (5)
@@ -154,19 +164,19 @@ wrong    Clock                   +300 s against GitHub's, which refuses tokens t
 @pytest.mark.parametrize(
     ("seconds", "health"), [(30, Health.OK), (-30, Health.OK), (31, Health.WRONG), (-31, Health.WRONG)]
 )
-def test_half_a_minute_of_skew_is_the_limit(seconds: int, health: Health) -> None:
+def test_clock_skew_is_wrong_beyond_half_a_minute(seconds: int, health: Health) -> None:
     assert skew_line(timedelta(seconds=seconds)).health is health
 
 
-def doctor(tmp_path: Path, **more: str) -> subprocess.CompletedProcess[str]:
+def run_doctor(tmp_path: Path, **more: str) -> subprocess.CompletedProcess[str]:
     return run_assay("doctor", environ=environment(tmp_path, **more))
 
 
-def test_a_laptop_without_settings_is_told_what_there_is_and_what_is_missing(tmp_path: Path) -> None:
-    done = doctor(tmp_path / "state")
+def test_doctor_without_settings_lists_what_is_there_and_missing(tmp_path: Path) -> None:
+    done = run_doctor(tmp_path / "state")
     assert done.returncode == 2
-    said = re.sub(r"version [\d.]+", "version V", done.stdout.replace(str(tmp_path), "TMP"))
-    assert said == snapshot("""\
+    printed = re.sub(r"version [\d.]+", "version V", done.stdout.replace(str(tmp_path), "TMP"))
+    assert printed == snapshot("""\
 ok       Data folder             TMP/state
 ok       Redis                   embedded, version V; what it stores is encrypted
 ok       Redis persistence       AOF
@@ -183,35 +193,29 @@ ok       GITHUB_TOKEN            not set: `assay judge OWNER/REPO#N` reads publi
     assert done.stderr == ""
 
 
-STORE_KEYS = {"ASSAY_STORE_KEYS": "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="}
-
-
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"REDIS_URL": "redis://127.0.0.1:1", **STORE_KEYS}, "Check REDIS_URL, and that the server runs."),
+        (UNREACHABLE_REDIS, "Check REDIS_URL, and that the server runs."),
         ({"REDIS_URL": "redis://127.0.0.1:1"}, "ASSAY_STORE_KEYS is not set"),
         ({"ASSAY_DATA_DIR": "/dev/null"}, "wrong Data folder /dev/null can't be written to"),
     ],
 )
-def test_what_is_wrong_is_named_and_the_rest_is_looked_at(changes: dict[str, str], line: str, tmp_path: Path) -> None:
-    told = " ".join(run_refused("doctor", environ={**environment(tmp_path), **changes}).stdout.split())
-    assert line in told
-    assert "ok GITHUB_TOKEN" in told
+def test_wrong_part_is_named_and_the_rest_is_examined(changes: dict[str, str], line: str, tmp_path: Path) -> None:
+    printed = refused_doctor_text({**environment(tmp_path), **changes})
+    assert line in printed
+    assert "ok GITHUB_TOKEN" in printed
 
 
-def test_a_key_that_is_no_key_is_wrong(tmp_path: Path) -> None:
-    done = doctor(
-        tmp_path, ASSAY_APP_ID="5", ASSAY_APP_PRIVATE_KEY=KEY, ASSAY_WEBHOOK_SECRET="s",
-        ASSAY_GITHUB_API_URL="http://127.0.0.1:1",
-    )  # fmt: skip
-    assert "wrong    App key" in done.stdout
-    assert done.returncode == 2
+def test_malformed_app_key_is_wrong(tmp_path: Path) -> None:
+    app = {"ASSAY_APP_ID": "5", "ASSAY_APP_PRIVATE_KEY": KEY, "ASSAY_WEBHOOK_SECRET": "s"}
+    api = {"ASSAY_GITHUB_API_URL": "http://127.0.0.1:1"}
+    assert "wrong App key" in refused_doctor_text({**environment(tmp_path), **UNREACHABLE_REDIS, **app, **api})
 
 
 @pytest.mark.slow
-def test_a_model_that_can_not_be_reached_is_wrong_and_its_key_not_shown(tmp_path: Path) -> None:
-    done = doctor(
+def test_unreachable_model_is_wrong_and_its_key_is_hidden(tmp_path: Path) -> None:
+    done = run_doctor(
         tmp_path,
         ANTHROPIC_API_KEY="sk-ant-secret",
         ANTHROPIC_BASE_URL="http://127.0.0.1:1",
@@ -223,33 +227,38 @@ def test_a_model_that_can_not_be_reached_is_wrong_and_its_key_not_shown(tmp_path
 
 
 @pytest.mark.slow
-def test_a_pause_and_a_model_without_a_price_are_named(tmp_path: Path) -> None:
+def test_pause_and_model_without_a_price_are_wrong(tmp_path: Path) -> None:
     nine = {"ANTHROPIC_API_KEY": "k", "ASSAY_MODEL": "claude-nine", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}
-    said = " ".join(doctor(tmp_path, **nine, ASSAY_PAUSED="1").stdout.split())
-    assert "wrong Pause ASSAY_PAUSED is 1: nothing is judged, and every check is neutral. Set it to 0 to go on." in said
+    printed = " ".join(run_doctor(tmp_path, **nine, ASSAY_PAUSED="1").stdout.split())
     assert (
-        'wrong Model the price of "claude-nine" is not known, so no money can be set aside; set ASSAY_MODEL to' in said
+        "wrong Pause ASSAY_PAUSED is 1: nothing is judged, and every check is neutral. Set it to 0 to go on." in printed
     )
-    assert "ok Budget $0.10 a pull request, $1.00 a day for each installation" in said
+    assert (
+        'wrong Model the price of "claude-nine" is not known, so no money can be set aside; set ASSAY_MODEL to'
+        in printed
+    )
+    assert "ok Budget $0.10 a pull request, $1.00 a day for each installation" in printed
 
 
-def week(tmp_path: Path, repository: str, **more: str) -> str:
+def run_week_estimate(tmp_path: Path, repository: str, **more: str) -> str:
     done = run_assay("doctor", repository, environ=environment(tmp_path, **more))
     assert done.stderr == ""
     return " ".join(done.stdout.split())
 
 
 @pytest.mark.slow
-def test_a_week_of_a_repository_is_estimated_from_its_pull_requests(tmp_path: Path) -> None:
-    with HTTPServer(threaded=True) as played:
+def test_week_estimate_uses_the_repository_pull_requests(tmp_path: Path) -> None:
+    with HTTPServer(threaded=True) as fake_server:
         today = SystemClock().now().isoformat()
-        played.expect_request("/repos/acme/widgets/pulls").respond_with_json([{"created_at": today}] * 4)
-        url = played.url_for("").rstrip("/")
+        fake_server.expect_request("/repos/acme/widgets/pulls").respond_with_json([{"created_at": today}] * 4)
+        url = fake_server.url_for("").rstrip("/")
         key = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url, "ASSAY_GITHUB_API_URL": url}
-        assert "A week of acme/widgets $0.0222 for the 4 pull requests opened" in week(tmp_path, "acme/widgets", **key)
-        gone = week(tmp_path, "acme/gone", **key)
-        assert "wrong A week of acme/gone can't be looked up: " in gone
-        assert "Check the name, or set GITHUB_TOKEN to one that may read it." in gone
-        nine = week(tmp_path, "acme/widgets", **key, ASSAY_MODEL="claude-nine")
-        assert 'wrong A week of acme/widgets the price of "claude-nine" is not known' in nine
-    assert "ok A week of acme/widgets $0.00: no model is asked" in week(tmp_path, "acme/widgets")
+        assert "A week of acme/widgets $0.0222 for the 4 pull requests opened" in run_week_estimate(
+            tmp_path, "acme/widgets", **key
+        )
+        missing = run_week_estimate(tmp_path, "acme/gone", **key)
+        assert "wrong A week of acme/gone can't be looked up: " in missing
+        assert "Check the name, or set GITHUB_TOKEN to one that may read it." in missing
+        unpriced = run_week_estimate(tmp_path, "acme/widgets", **key, ASSAY_MODEL="claude-nine")
+        assert 'wrong A week of acme/widgets the price of "claude-nine" is not known' in unpriced
+    assert "ok A week of acme/widgets $0.00: no model is asked" in run_week_estimate(tmp_path, "acme/widgets")

@@ -1,4 +1,4 @@
-"""The command line: its arguments, its exit codes, and progress where standard error is no terminal."""
+"""The command line: arguments, exit codes, errors, completion and progress."""
 
 import argparse
 import contextlib
@@ -35,14 +35,14 @@ def exit_code(*arguments: str) -> int:
     return leaving.value.code
 
 
-def test_the_arguments_alone_load_nothing_heavy() -> None:
+def test_argument_parser_loads_no_heavy_module() -> None:
     script = "import sys, app.cli.main\napp.cli.main.build_parser().format_help()\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert not HEAVY & set(done.stdout.split())
 
 
-@pytest.mark.parametrize("command", [None, *(one.name for one in COMMANDS)])
-def test_no_line_of_a_help_is_wider_than_a_terminal_of_80_columns(
+@pytest.mark.parametrize("command", [None, *(command.name for command in COMMANDS)])
+def test_help_fits_80_columns(
     command: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -50,7 +50,7 @@ def test_no_line_of_a_help_is_wider_than_a_terminal_of_80_columns(
     assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []
 
 
-def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_is_the_package_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("--version") == 0
     assert capsys.readouterr().out == "assay 0.1.0\n"
 
@@ -71,24 +71,24 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
         (("config",), "the following arguments are required: COMMAND"),
     ],
 )
-def test_wrong_arguments_are_never_a_reject(
+def test_wrong_arguments_exit_with_usage(
     arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code(*arguments) == 2
-    told = capsys.readouterr().err
-    assert "usage: assay" in told
-    assert message in told
+    printed = capsys.readouterr().err
+    assert "usage: assay" in printed
+    assert message in printed
 
 
-def test_each_decision_has_its_own_code() -> None:
+def test_each_decision_has_its_own_exit_code() -> None:
     codes = [VERDICT_EXITS[verdict.decision] for verdict in (accepted(), rejected(), abstained(AbstainReason.UNPROVEN))]
     assert codes == [0, 1, 3]
 
 
-def ends_with(error: BaseException) -> int:
-    with ErrorBoundary() as edge:
+def exit_code_of_error(error: BaseException) -> int:
+    with ErrorBoundary() as boundary:
         raise error
-    return edge.code
+    return boundary.code
 
 
 NO_REDIS = Unavailable("Redis", "Connection refused at 127.0.0.1:1")
@@ -124,7 +124,7 @@ FREE_MEMORY = "Free memory, or raise its limit."
         ),
     ],
 )  # fmt: skip
-def test_what_went_wrong_is_one_line_and_never_a_verdicts_code(
+def test_error_is_one_line_with_its_own_exit_code(
     error: BaseException,
     redis_url: str,
     code: int,
@@ -133,7 +133,7 @@ def test_what_went_wrong_is_one_line_and_never_a_verdicts_code(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("REDIS_URL", redis_url)
-    assert (ends_with(error), capsys.readouterr().err) == (code, f"assay: {message}\n")
+    assert (exit_code_of_error(error), capsys.readouterr().err) == (code, f"assay: {message}\n")
 
 
 DAMAGED = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----"
@@ -155,7 +155,7 @@ MISSING_KEY = (
          "assay: ASSAY_DATA_DIR can't be found: there is no such home folder."),
     ],
 )  # fmt: skip
-def test_a_wrong_setting_is_one_message_before_anything_is_started(
+def test_wrong_setting_is_one_line_before_anything_starts(
     command: str, changes: dict[str, str], message: str, tmp_path: Path
 ) -> None:
     done = run_refused(command, environ={**environment(tmp_path / "state"), **changes})
@@ -165,9 +165,7 @@ def test_a_wrong_setting_is_one_message_before_anything_is_started(
 
 
 @pytest.mark.parametrize("command", [["judge", "--example"], ["stats"], ["doctor"]])
-def test_on_a_full_disk_a_command_ends_with_a_sentence_and_never_as_a_reject(
-    command: list[str], tmp_path: Path
-) -> None:
+def test_full_disk_ends_in_one_sentence_and_no_verdict_code(command: list[str], tmp_path: Path) -> None:
     full = ["sh", "-c", 'ulimit -f 0; exec "$0" "$@"', str(ASSAY), *command]
     done = subprocess.run(full, env=environment(tmp_path), capture_output=True, text=True, check=False)
     assert done.returncode in {Exit.USAGE, Exit.FAILED}
@@ -176,7 +174,7 @@ def test_on_a_full_disk_a_command_ends_with_a_sentence_and_never_as_a_reject(
 
 
 @pytest.mark.parametrize("error", ["MemoryError", "SystemError", "ImportError"])
-def test_what_fails_before_the_command_begins_is_no_reject_either(error: str, tmp_path: Path) -> None:
+def test_failure_before_the_command_exits_as_failed(error: str, tmp_path: Path) -> None:
     code = f"import app.cli.main\ndef broken(_): raise {error}\napp.cli.main.build_parser = broken\napp.cli.main.run()"
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, text=True, check=False
@@ -185,69 +183,67 @@ def test_what_fails_before_the_command_begins_is_no_reject_either(error: str, tm
 
 
 class Interrupted:
-    """Ctrl-C while a class is made: Python 3.11 makes a RuntimeError of it."""
+    """Ctrl-C while a class is created, which Python 3.11 turns into a RuntimeError."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         raise KeyboardInterrupt
 
 
-def made_while_interrupted() -> None:
+def interrupt_class_creation() -> None:
     type("Made", (), {"field": Interrupted()})
 
 
-def cleaned_up_while_interrupted() -> None:
+def interrupt_cleanup() -> None:
     try:
         raise KeyboardInterrupt
     finally:
         raise BrokenPipeError
 
 
-@pytest.mark.parametrize("work", [made_while_interrupted, cleaned_up_while_interrupted])
-def test_an_error_that_ctrl_c_became_is_an_interrupt(
-    work: Callable[[], None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with ErrorBoundary() as edge:
+@pytest.mark.parametrize("work", [interrupt_class_creation, interrupt_cleanup])
+def test_error_caused_by_ctrl_c_is_an_interrupt(work: Callable[[], None], capsys: pytest.CaptureFixture[str]) -> None:
+    with ErrorBoundary() as boundary:
         work()
-    assert edge.code == Exit.INTERRUPTED
+    assert boundary.code == Exit.INTERRUPTED
     assert capsys.readouterr().err == "assay: Interrupted.\n"
 
 
-def test_an_error_that_is_its_own_cause_ends_as_any_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_error_that_is_its_own_cause_exits_as_failed(capsys: pytest.CaptureFixture[str]) -> None:
     error = OSError("full")
-    with ErrorBoundary() as edge:
+    with ErrorBoundary() as boundary:
         raise error from error
-    assert edge.code == Exit.FAILED
+    assert boundary.code == Exit.FAILED
     assert capsys.readouterr().err
 
 
-def test_what_is_no_error_passes_the_edge() -> None:
+def test_error_boundary_passes_exits_through() -> None:
     with pytest.raises(SystemExit):
-        ends_with(SystemExit(0))
+        exit_code_of_error(SystemExit(0))
     with pytest.raises(GeneratorExit):
-        ends_with(GeneratorExit())
+        exit_code_of_error(GeneratorExit())
 
 
-def test_an_error_of_assays_own_ends_with_4_and_says_where_its_traceback_is(
+def test_internal_error_names_the_file_with_its_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ASSAY_DATA_DIR", str(tmp_path))
-    assert ends_with(KeyError("bug")) == Exit.FAILED
+    assert exit_code_of_error(KeyError("bug")) == Exit.FAILED
     [log] = (tmp_path / "logs").iterdir()
     assert capsys.readouterr().err == f"assay: Assay itself failed. The traceback is in {log}.\n"
     assert "KeyError: 'bug'" in log.read_text()
 
 
-def test_a_data_folder_that_can_not_be_written_is_no_second_error(
+def test_traceback_goes_to_a_temporary_file_when_the_data_folder_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ASSAY_DATA_DIR", str(tmp_path / "file"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert ends_with(KeyError("bug")) == Exit.FAILED
+    assert exit_code_of_error(KeyError("bug")) == Exit.FAILED
     assert "KeyError: 'bug'" in next(tmp_path.glob("assay-*.log")).read_text()
 
 
-def test_an_error_of_assays_own_is_never_a_reject_wherever_it_may_write(tmp_path: Path) -> None:
+def test_traceback_goes_to_stderr_when_no_folder_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     code = (
         "import sys, tempfile, app.cli.main\ntempfile.tempdir = sys.argv[1]\n"
@@ -261,7 +257,7 @@ def test_an_error_of_assays_own_is_never_a_reject_wherever_it_may_write(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("command", "code", "words"),
+    ("command", "code", "message"),
     [
         ("nonsense >/dev/full 2>&1", Exit.USAGE, ""),
         ("--help >/dev/full 2>&1", Exit.ACCEPT, ""),
@@ -269,20 +265,18 @@ def test_an_error_of_assays_own_is_never_a_reject_wherever_it_may_write(tmp_path
         ("judge --example >/dev/full", Exit.USAGE, "No space left"),
     ],
 )
-def test_an_output_that_takes_nothing_is_no_failure_of_assays(
-    command: str, code: Exit, words: str, tmp_path: Path
-) -> None:
+def test_unwritable_output_is_no_internal_error(command: str, code: Exit, message: str, tmp_path: Path) -> None:
     done = subprocess.run(
         ["sh", "-c", f'exec "$0" {command}', str(ASSAY)],
         env=environment(tmp_path), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == code, done.stderr
-    assert words in done.stderr
+    assert message in done.stderr
     assert "Exception" not in done.stderr
     assert not (tmp_path / "logs").exists()
 
 
-def test_an_error_that_nobody_reads_keeps_its_exit_code(tmp_path: Path) -> None:
+def test_closed_stderr_keeps_the_exit_code(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
@@ -292,24 +286,27 @@ def test_an_error_that_nobody_reads_keeps_its_exit_code(tmp_path: Path) -> None:
     assert done.returncode == Exit.USAGE
 
 
-def test_a_reader_who_leaves_changes_no_exit_code(tmp_path: Path) -> None:
+def test_closed_stdout_pipe_keeps_the_exit_code(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [str(ASSAY), "doctor"], env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert process.stdout
     assert process.stderr
     process.stdout.close()
-    said = process.stderr.read()
+    printed = process.stderr.read()
     process.stderr.close()
     assert process.wait() == Exit.USAGE
-    assert said == b""
+    assert printed == b""
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
-def test_every_command_is_there_and_has_the_same_help_alone_as_among_all(command: CommandSpec) -> None:
+WHOLE_PARSERS = (build_parser(None), build_parser("no-command"))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_command_help_is_the_same_from_any_parser(command: CommandSpec) -> None:
     module, _, function = command.run.partition(":")
     assert callable(getattr(import_module(module), function))
-    texts = [help_of(build_parser(called), command.name) for called in (command.name, None, "no-command")]
+    texts = [help_text(parser, command.name) for parser in (build_parser(command.name), *WHOLE_PARSERS)]
     assert texts[0] == texts[1] == texts[2]
     assert texts[0].startswith(f"usage: assay {command.name} ")
 
@@ -337,35 +334,35 @@ def test_bash_completes_commands_options_files_and_folders(
     assert completed <= set(done.stdout.split())
 
 
-def test_zsh_is_told_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_zsh_completion_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "zsh"]) == Exit.ACCEPT
     script = capsys.readouterr().out
     assert script.startswith("#compdef assay\n")
     assert [command.name for command in COMMANDS if f"    {command.name}:" not in script] == []
 
 
-def help_of(whole: argparse.ArgumentParser, name: str) -> str:
+def help_text(parser: argparse.ArgumentParser, name: str) -> str:
     with pytest.raises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as out:
-        whole.parse_args([name, "--help"])
+        parser.parse_args([name, "--help"])
     return out.getvalue()
 
 
-def test_where_stderr_is_no_terminal_a_line_tells_how_far_it_is(
+def test_progress_is_a_line_where_stderr_is_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(terminal, "INTERVAL_S", 0.001)
-    was_told = threading.Event()
+    is_reported = threading.Event()
 
-    def words(seconds: float) -> str:
-        was_told.set()
+    def progress_text(seconds: float) -> str:
+        is_reported.set()
         return f"judging, {seconds:.0f} s"
 
-    with terminal.show_elapsed(words):
-        assert was_told.wait(10)
+    with terminal.show_elapsed(progress_text):
+        assert is_reported.wait(10)
     assert "assay: judging, 0 s\n" in capsys.readouterr().err
 
 
-def test_what_is_soon_done_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with terminal.show_count(3, "dossier") as tell:
-        tell(3)
+def test_short_work_prints_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    with terminal.show_count(3, "dossier") as report:
+        report(3)
     assert capsys.readouterr().err == ""

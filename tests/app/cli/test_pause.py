@@ -1,4 +1,4 @@
-"""`assay pause`, `assay resume` and `assay move`, called as the command line calls them."""
+"""`assay pause`, `assay resume` and `assay move`."""
 
 import os
 import pwd
@@ -21,8 +21,8 @@ HERE = (pull_ref().installation_id, pull_ref().repository_id)
 
 
 @pytest.fixture(autouse=True)
-def known(records: Store) -> Store:
-    """acme/widgets was asked about once."""
+def known_store(records: Store) -> Store:
+    """A store that knows acme/widgets."""
     records.pulls.request_judging(judge_request())
     return records
 
@@ -30,10 +30,10 @@ def known(records: Store) -> Store:
 @pytest.mark.parametrize(
     "named", [("acme/widgets",), ("--repo", "acme/widgets"), ("acme/widgets", "--repo", "acme/widgets")]
 )
-def test_a_repository_is_paused_in_the_name_of_who_runs_the_command(known: Store, named: tuple[str, ...]) -> None:
-    code, said = run_command("pause", *named, "--until", "2h", "--reason", " a \n storm ")
-    assert (code, said.partition(":")[0]) == (Exit.ACCEPT, "Judging is paused in acme/widgets")
-    stopped = known.pauses.find_pause(*HERE)
+def test_pause_of_a_repository_records_the_caller(known_store: Store, named: tuple[str, ...]) -> None:
+    code, text = run_command("pause", *named, "--until", "2h", "--reason", " a \n storm ")
+    assert (code, text.partition(":")[0]) == (Exit.ACCEPT, "Judging is paused in acme/widgets")
+    stopped = known_store.pauses.find_pause(*HERE)
     assert stopped is not None
     suspension, now = stopped.suspension, SystemClock().now()
     assert (suspension.by, suspension.reason) == (pwd.getpwuid(os.getuid()).pw_name, "a storm")
@@ -43,24 +43,24 @@ def test_a_repository_is_paused_in_the_name_of_who_runs_the_command(known: Store
     assert run_command("resume", *named)[1].startswith("Judging was not paused in acme/widgets")
 
 
-def test_everything_is_paused_only_until_some_time_and_for_a_reason(known: Store) -> None:
-    for given in ((), ("--until", "2h"), ("--reason", "x"), ("--until", "2h", "--reason", " ")):
+def test_global_pause_needs_an_end_and_a_reason(known_store: Store) -> None:
+    for arguments in ((), ("--until", "2h"), ("--reason", "x"), ("--until", "2h", "--reason", " ")):
         with pytest.raises(InputError, match="This would stop judging in all repositories"):
-            run_command("pause", *given)
-    assert not known.pauses.is_paused(*HERE)
-    code, said = run_command("pause", "--until", "2h", "--reason", "a storm", "--by", "olga")
-    assert (code, said.partition(":")[0]) == (Exit.ACCEPT, "Judging is paused everywhere")
-    assert known.pauses.is_paused(*HERE)
-    code, said = run_command("pause", "--list")
-    assert said.startswith("Everywhere: paused since ")
-    assert said.endswith("by olga: a storm\n")
+            run_command("pause", *arguments)
+    assert not known_store.pauses.is_paused(*HERE)
+    code, text = run_command("pause", "--until", "2h", "--reason", "a storm", "--by", "olga")
+    assert (code, text.partition(":")[0]) == (Exit.ACCEPT, "Judging is paused everywhere")
+    assert known_store.pauses.is_paused(*HERE)
+    code, text = run_command("pause", "--list")
+    assert text.startswith("Everywhere: paused since ")
+    assert text.endswith("by olga: a storm\n")
     assert run_command("resume")[1].startswith("Judging goes on everywhere")
     assert run_command("resume")[1].startswith("No pause of all repositories is in force.")
     assert run_command("pause", "--list") == (Exit.ACCEPT, "Judging is paused nowhere.\n")
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("arguments", "message"),
     [
         (("acme/widgets", "--repo", "acme/gadgets"), "Two repositories are named: acme/widgets and acme/gadgets"),
         (("acme/widgets", "--until", "yesterday"), '--until: "yesterday" is no time'),
@@ -68,53 +68,51 @@ def test_everything_is_paused_only_until_some_time_and_for_a_reason(known: Store
         (("acme/widgets", "--reason", "x" * 501), "The reason has 501 characters. Say it in 500"),
     ],
 )
-def test_what_makes_no_sense_is_refused(known: Store, given: tuple[str, ...], why: str) -> None:
-    with pytest.raises(InputError, match=why):
-        run_command("pause", *given)
-    assert not known.pauses.is_paused(*HERE)
+def test_contradictory_pause_is_refused(known_store: Store, arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        run_command("pause", *arguments)
+    assert not known_store.pauses.is_paused(*HERE)
 
 
 @pytest.mark.parametrize(
-    ("command", "why"), [("pause", "GitHub can't be asked about it: ASSAY_APP_ID"), ("resume", "")]
+    ("command", "message"), [("pause", "GitHub can't be asked about it: ASSAY_APP_ID"), ("resume", "")]
 )
-def test_a_repository_that_nobody_knows_is_not_switched(known: Store, command: str, why: str) -> None:
-    code, said = run_command(command, "acme/gadgets")
-    assert (code, said.partition(":")[0]) == (Exit.USAGE, "acme/gadgets is not known here")
-    assert why in said
-    assert known.pauses.list_pauses() == ()
+def test_unknown_repository_is_neither_paused_nor_resumed(known_store: Store, command: str, message: str) -> None:
+    code, text = run_command(command, "acme/gadgets")
+    assert (code, text.partition(":")[0]) == (Exit.USAGE, "acme/gadgets is not known here")
+    assert message in text
+    assert known_store.pauses.list_pauses() == ()
 
 
-def test_one_that_is_only_paused_goes_on_without_github(known: Store) -> None:
+def test_repository_known_by_its_pause_alone_can_be_resumed(known_store: Store) -> None:
     gadgets = pull_ref(repository=8)
-    where = (gadgets.installation_id, gadgets.repository_id)
-    known.pauses.pause(*where, JudgingPause(by="olga", repository="acme/gadgets"))
+    ids = (gadgets.installation_id, gadgets.repository_id)
+    known_store.pauses.pause(*ids, JudgingPause(by="olga", repository="acme/gadgets"))
     assert run_command("pause", "Acme/Gadgets", "--reason", "longer")[0] is Exit.ACCEPT
-    stopped = known.pauses.find_pause(*where)
+    stopped = known_store.pauses.find_pause(*ids)
     assert stopped is not None
     assert stopped.suspension.reason == "longer"
     assert run_command("resume", "acme/gadgets")[1].startswith("Judging goes on in acme/gadgets")
-    assert not known.pauses.is_paused(*where)
+    assert not known_store.pauses.is_paused(*ids)
 
 
-def test_whoever_has_no_name_on_this_machine_is_told_by_what_they_do(
-    known: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_caller_without_an_account_name_is_the_operator(known_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
     run_command("pause", "acme/widgets")
-    stopped = known.pauses.find_pause(*HERE)
+    stopped = known_store.pauses.find_pause(*HERE)
     assert stopped is not None
     assert stopped.suspension.by == "the operator"
 
 
-def test_the_doctor_shows_every_pause(known: Store) -> None:
-    known.pauses.pause(*HERE, JudgingPause(by="olga", repository="acme/widgets", reason="a storm"))
-    said = " ".join(run_command("doctor").text.split())
-    assert "acme/widgets: paused until it is resumed, by olga: a storm" in said
+def test_doctor_shows_every_pause(known_store: Store) -> None:
+    known_store.pauses.pause(*HERE, JudgingPause(by="olga", repository="acme/widgets", reason="a storm"))
+    printed = " ".join(run_command("doctor").text.split())
+    assert "acme/widgets: paused until it is resumed, by olga: a storm" in printed
 
 
 @pytest.fixture
-def west(known: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[RedisServer]:
-    assert known
+def west(known_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[RedisServer]:
+    assert known_store
     server = RedisServer.launch()
     monkeypatch.setenv("ASSAY_CELLS", f"west={server.url}")
     monkeypatch.setenv("ASSAY_REDIS_TIMEOUT", "2")
@@ -123,7 +121,7 @@ def west(known: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[RedisServer]
     server.end()
 
 
-def test_an_installation_is_moved_and_each_step_is_told(west: RedisServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_move_prints_each_step(west: RedisServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command("move", "100", "--to", "west") == (Exit.ACCEPT, "Installation 100 is now in the cell west.\n")
     steps = capsys.readouterr().err.splitlines()
     assert [step.split()[0] for step in steps] == ["west", "idle", "copied", "west", "west"]
@@ -133,7 +131,7 @@ def test_an_installation_is_moved_and_each_step_is_told(west: RedisServer, capsy
 
 
 @pytest.mark.usefixtures("west")
-def test_a_cell_that_there_is_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_move_to_an_unknown_cell_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"There is no cell east\. Cells: main, west"):
         run_command("move", "100", "--to", "east")
     monkeypatch.delenv("ASSAY_CELLS")

@@ -1,4 +1,4 @@
-"""`assay up` as a real process: what it starts ends with it."""
+"""`assay up` as a process: it starts, restarts and ends its child processes."""
 
 import json
 import os
@@ -23,32 +23,35 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at proces
 
 @pytest.fixture(scope="module")
 def key() -> str:
-    made = rsa.generate_private_key(65537, 2048)
-    return made.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()).decode()
+    private_key = rsa.generate_private_key(65537, 2048)
+    return private_key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()).decode()
+
+
+def app_settings(key: str) -> dict[str, str]:
+    return {"ASSAY_APP_ID": "1", "ASSAY_APP_PRIVATE_KEY": key, "ASSAY_WEBHOOK_SECRET": "s", "ASSAY_PORT": "0"}
 
 
 class Up:
-    """One `assay up`, from its start to the line that says that it listens."""
+    """One `assay up`."""
 
     def __init__(self, data_dir: Path, key: str, **more: str) -> None:
         self.data_dir = data_dir
-        app = {"ASSAY_APP_ID": "1", "ASSAY_APP_PRIVATE_KEY": key, "ASSAY_WEBHOOK_SECRET": "s", "ASSAY_PORT": "0"}
         self.errors = (data_dir / "stderr").open("w+")
         self.process = subprocess.Popen(
-            [str(ASSAY), "up"], env=environment(data_dir, **{**app, **more}), stdout=subprocess.PIPE, stderr=self.errors,
+            [str(ASSAY), "up"], env=environment(data_dir, **{**app_settings(key), **more}), stdout=subprocess.PIPE, stderr=self.errors,
         )  # fmt: skip
 
-    def listens(self) -> str:
+    def read_url(self) -> str:
         assert self.process.stdout
         return str(json.loads(self.process.stdout.readline())["url"])
 
     def is_working(self) -> bool:
-        return '"hand": "worker 1"' in self.said()
+        return '"hand": "worker 1"' in self.read_log()
 
-    def said(self) -> str:
+    def read_log(self) -> str:
         return (self.data_dir / "stderr").read_text()
 
-    def family(self) -> list[int]:
+    def find_processes(self) -> list[int]:
         """All processes that have this data folder in their environment."""
         numbers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
         return [number for number in numbers if self._is_ours(number)]
@@ -60,9 +63,9 @@ class Up:
             return False
         return f"ASSAY_DATA_DIR={self.data_dir}\0".encode() in raw
 
-    def part(self, name: str) -> int:
+    def find_child(self, name: str) -> int:
         """The process of `assay serve`, or the first of `assay work`."""
-        return next(number for number in sorted(self.family()) if f"\0{name}\0" in self._command(number))
+        return next(number for number in sorted(self.find_processes()) if f"\0{name}\0" in self._command(number))
 
     def _command(self, number: int) -> str:
         return Path(f"/proc/{number}/cmdline").read_text()
@@ -83,84 +86,79 @@ def up(tmp_path: Path, key: str) -> Iterator[Up]:
     started.close()
 
 
-def becomes(true: Callable[[], object], what: str) -> None:
+def wait_until(condition: Callable[[], object], what: str) -> None:
     limit = time.monotonic() + STARTS_S
-    while not true():
+    while not condition():
         assert time.monotonic() < limit, what
         time.sleep(0.05)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_one_signal_stops_all_of_it(up: Up, sent: signal.Signals, code: int) -> None:
-    assert up.listens().startswith("http://127.0.0.1:")
-    becomes(up.is_working, "the worker starts")
+def test_signal_stops_every_process(up: Up, sent: signal.Signals, code: int) -> None:
+    assert up.read_url().startswith("http://127.0.0.1:")
+    wait_until(up.is_working, "the worker starts")
     up.process.send_signal(sent)
     assert up.process.wait(30) == code
-    said = up.said()
-    assert said.index("Stopping `assay serve`") < said.index("Stopping `assay work`")
-    becomes(lambda: not up.family(), "nothing is left")
+    log = up.read_log()
+    assert log.index("Stopping `assay serve`") < log.index("Stopping `assay work`")
+    wait_until(lambda: not up.find_processes(), "nothing is left")
 
 
 @pytest.mark.slow
-def test_its_parts_die_with_it_killed_or_not(up: Up) -> None:
-    up.listens()
-    becomes(up.is_working, "the worker starts")
-    assert len(up.family()) >= 5
+def test_child_processes_end_when_it_is_killed(up: Up) -> None:
+    up.read_url()
+    wait_until(up.is_working, "the worker starts")
+    assert len(up.find_processes()) >= 5
     up.process.kill()
-    becomes(lambda: not up.family(), "nothing is left")
+    wait_until(lambda: not up.find_processes(), "nothing is left")
 
 
 @pytest.mark.slow
-def test_a_part_that_dies_later_is_started_again(up: Up) -> None:
-    up.listens()
+def test_child_that_dies_later_is_restarted(up: Up) -> None:
+    up.read_url()
     began = time.monotonic()
-    becomes(lambda: time.monotonic() > began + MIN_UPTIME_S, "it has been running for a while")
-    os.kill(up.part("serve"), signal.SIGKILL)
-    assert up.listens().startswith("http://127.0.0.1:")
-    assert "`assay serve` ended (exit code -9) and is started again." in up.said()
+    wait_until(lambda: time.monotonic() > began + MIN_UPTIME_S, "it has been running for a while")
+    os.kill(up.find_child("serve"), signal.SIGKILL)
+    assert up.read_url().startswith("http://127.0.0.1:")
+    assert "`assay serve` ended (exit code -9) and is started again." in up.read_log()
 
 
 @pytest.mark.slow
-def test_a_part_that_ends_at_its_start_ends_all_of_it(tmp_path: Path, key: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        up = Up(tmp_path, key, ASSAY_PORT=str(taken.getsockname()[1]))
+def test_child_that_fails_at_start_ends_every_process(tmp_path: Path, key: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as used_socket:
+        up = Up(tmp_path, key, ASSAY_PORT=str(used_socket.getsockname()[1]))
         assert up.process.wait(STARTS_S) == 2
-    said = up.said()
+    log = up.read_log()
     up.close()
-    assert "ASSAY_PORT is" in said
-    assert "`assay serve` ended at its start (exit code 2)" in said
-    becomes(lambda: not up.family(), "nothing is left")
+    assert "ASSAY_PORT is" in log
+    assert "`assay serve` ended at its start (exit code 2)" in log
+    wait_until(lambda: not up.find_processes(), "nothing is left")
 
 
 @pytest.mark.slow
-def test_a_second_one_in_the_same_folder_is_refused(up: Up, key: str) -> None:
-    up.listens()
-    again = run_assay(
-        "up",
-        environ=environment(
-            up.data_dir, ASSAY_APP_ID="1", ASSAY_APP_PRIVATE_KEY=key, ASSAY_WEBHOOK_SECRET="s", ASSAY_PORT="0"
-        ),
-    )
-    assert again.returncode == 2
-    assert "is in use by another `assay up`" in again.stderr
+def test_second_process_in_the_same_folder_is_refused(up: Up, key: str) -> None:
+    up.read_url()
+    second = run_assay("up", environ=environment(up.data_dir, **app_settings(key)))
+    assert second.returncode == 2
+    assert "is in use by another `assay up`" in second.stderr
 
 
 @pytest.mark.slow
-def test_without_an_app_there_is_only_the_page_that_creates_one(tmp_path: Path) -> None:
+def test_up_without_an_app_serves_only_the_setup_page(tmp_path: Path) -> None:
     up = Up(tmp_path, "", ASSAY_APP_ID="", ASSAY_WEBHOOK_SECRET="")
     try:
-        url = up.listens()
-        becomes(lambda: f"Open {url}/setup and enter the token above." in up.said(), "it says what to do")
-        assert len(up.said().split("this one-time token")[1].split()) > 5
-        assert not [one for one in up.family() if "\0work\0" in Path(f"/proc/{one}/cmdline").read_text()]
+        url = up.read_url()
+        wait_until(lambda: f"Open {url}/setup and enter the token above." in up.read_log(), "it says what to do")
+        assert len(up.read_log().split("this one-time token")[1].split()) > 5
+        assert not [pid for pid in up.find_processes() if "\0work\0" in Path(f"/proc/{pid}/cmdline").read_text()]
         up.process.send_signal(signal.SIGINT)
         assert up.process.wait(30) == 130
     finally:
         up.close()
 
 
-def test_only_the_doors_own_line_says_that_it_listens() -> None:
+def test_listening_url_is_read_only_from_its_event() -> None:
     assert parse_listening_url(b'{"event": "listening", "url": "http://x"}') == "http://x"
     assert parse_listening_url(b'{"event": "other", "url": "http://x"}') is None
     assert parse_listening_url(b"[1]") is None

@@ -1,4 +1,4 @@
-"""`assay wait`, called as the command line calls it: from the records here, and from a server that runs."""
+"""`assay wait`: on the local store, and on a server."""
 
 import json
 import subprocess
@@ -32,94 +32,92 @@ print("loaded", *sys.modules)
 
 
 @pytest.fixture
-def judged(web_server: WebServer, records: Store) -> Store:
-    """One head was rejected; the environment leads to the records."""
+def rejected_head(web_server: WebServer, records: Store) -> Store:
+    """A store with one rejected head."""
     assert web_server
-    taken = start_judging_new(records)
-    records.ledger.append(pull_ref(), ledger_entry_of("0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000", taken.lease.fence))
-    records.pulls.finish(taken.lease, Finish.JUDGED)
+    leased_job = start_judging_new(records)
+    records.ledger.append(pull_ref(), ledger_entry_of("0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000", leased_job.lease.fence))
+    records.pulls.finish(leased_job.lease, Finish.JUDGED)
     return records
 
 
-wait = partial(run_command, "wait")
+run_wait = partial(run_command, "wait")
 
 
-@pytest.mark.usefixtures("judged")
-def test_the_records_here_are_asked_without_a_server() -> None:
-    code, text = wait(f"acme/widgets@{HEAD}")
+@pytest.mark.usefixtures("rejected_head")
+def test_wait_reads_the_local_store_without_a_server() -> None:
+    code, text = run_wait(f"acme/widgets@{HEAD}")
     assert (code, text.splitlines()[0]) == (Exit.REJECT, f"acme/widgets@{HEAD[:12]} (#1): rejected, half finished")
 
 
-def test_neither_the_web_nor_a_queue_is_loaded_to_wait(
-    judged: Store, redis_server: RedisServer, tmp_path: Path
-) -> None:
-    assert judged
+def test_wait_loads_neither_web_nor_queue(rejected_head: Store, redis_server: RedisServer, tmp_path: Path) -> None:
+    assert rejected_head
     environ = environment(tmp_path, REDIS_URL=redis_server.url, ASSAY_STORE_KEYS=KEY.get_secret_value())
-    waited = [sys.executable, "-c", WAIT, f"acme/widgets@{HEAD}"]
-    done = subprocess.run(waited, env=environ, capture_output=True, text=True, check=True, timeout=100)
-    told, _, loaded = done.stdout.rpartition("loaded ")
-    assert "rejected, half finished" in told
+    command = [sys.executable, "-c", WAIT, f"acme/widgets@{HEAD}"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True, timeout=100)
+    text, _, loaded = done.stdout.rpartition("loaded ")
+    assert "rejected, half finished" in text
     assert {"litestar", "app.web.asgi", "uvicorn", "rq", "githubkit", "anthropic"}.isdisjoint(loaded.split())
 
 
-def test_what_was_replaced_is_no_verdict(judged: Store) -> None:
-    judged.pulls.request_judging(judge_request(head_sha=NEWER))
-    code, text = wait(f"acme/widgets@{HEAD}", "--json", "--timeout", "0")
+def test_superseded_head_is_an_abstain(rejected_head: Store) -> None:
+    rejected_head.pulls.request_judging(judge_request(head_sha=NEWER))
+    code, text = run_wait(f"acme/widgets@{HEAD}", "--json", "--timeout", "0")
     assert (code, json.loads(text)["state"], json.loads(text)["superseded_by"]) == (Exit.ABSTAIN, "superseded", NEWER)
 
 
-def test_what_a_maintainer_overrode_asks_nothing_of_who_waits(judged: Store) -> None:
-    judged.decisions.override(pull_ref(), HEAD, Override(login="alice", reason="we ship", at=REQUESTED_AT))
-    code, text = wait(f"acme/widgets@{HEAD}")
+def test_overridden_verdict_shows_no_next_step(rejected_head: Store) -> None:
+    rejected_head.decisions.override(pull_ref(), HEAD, Override(login="alice", reason="we ship", at=REQUESTED_AT))
+    code, text = run_wait(f"acme/widgets@{HEAD}")
     assert (code, text.splitlines()[0]) == (Exit.ABSTAIN, f"acme/widgets@{HEAD[:12]} (#1): rejected, half finished")
     assert "@alice overrode what is said of this commit: nothing is left to do." in " ".join(text.split())
     assert "Next step" not in text
-    told = json.loads(wait(f"acme/widgets@{HEAD}", "--json")[1])
-    assert (told["state"], told["overridden_by"], told["verdict"]["decision"]) == ("done", "alice", "reject")
+    status = json.loads(run_wait(f"acme/widgets@{HEAD}", "--json")[1])
+    assert (status["state"], status["overridden_by"], status["verdict"]["decision"]) == ("done", "alice", "reject")
 
 
-def test_what_is_pending_is_said_before_the_wait_and_when_the_time_is_up(
-    judged: Store, capsys: pytest.CaptureFixture[str]
+def test_pending_head_is_announced_and_abstains_at_the_timeout(
+    rejected_head: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    judged.pulls.request_judging(judge_request(head_sha=NEWER))
-    code, text = wait(f"acme/widgets@{NEWER}", "--timeout", "0.1")
+    rejected_head.pulls.request_judging(judge_request(head_sha=NEWER))
+    code, text = run_wait(f"acme/widgets@{NEWER}", "--timeout", "0.1")
     assert (code, "not judged yet" in text) == (Exit.ABSTAIN, True)
     assert f"acme/widgets@{NEWER[:12]} (#1): not judged yet" in capsys.readouterr().err
-    wait(f"acme/widgets@{HEAD}", "--timeout", "0.1")
+    run_wait(f"acme/widgets@{HEAD}", "--timeout", "0.1")
     assert capsys.readouterr().err == "", "what is decided is the answer"
 
 
-def test_a_server_is_asked_with_its_token(
-    judged: Store, web_server: WebServer, monkeypatch: pytest.MonkeyPatch
+def test_wait_asks_a_server_with_its_token(
+    rejected_head: Store, web_server: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = RedisTokens(judged.client).create("agent", [InstallationId(100)], datetime(2026, 11, 20, tzinfo=UTC))
-    assert made is not None
+    token = RedisTokens(rejected_head.client).create("agent", [InstallationId(100)], datetime(2026, 11, 20, tzinfo=UTC))
+    assert token is not None
     monkeypatch.setenv("ASSAY_SERVER", str(web_server.http.base_url))
     with pytest.raises(SettingError, match="ASSAY_TOKEN"):
-        wait(f"acme/widgets@{HEAD}")
+        run_wait(f"acme/widgets@{HEAD}")
     monkeypatch.setenv("ASSAY_TOKEN", "wrong")
     with pytest.raises(InputError, match=r"The server refuses \(401\): Authorization: expected Bearer"):
-        wait(f"acme/widgets@{HEAD}")
-    monkeypatch.setenv("ASSAY_TOKEN", made)
-    assert wait(f"acme/widgets@{HEAD}")[0] == Exit.REJECT
+        run_wait(f"acme/widgets@{HEAD}")
+    monkeypatch.setenv("ASSAY_TOKEN", token)
+    assert run_wait(f"acme/widgets@{HEAD}")[0] == Exit.REJECT
 
 
-@pytest.mark.usefixtures("judged")
-def test_a_server_that_is_away_is_said_when_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("rejected_head")
+def test_unreachable_server_is_unavailable_at_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands_wait, "POLL_PAUSE_S", 0.05)
     monkeypatch.setenv("ASSAY_SERVER", "http://127.0.0.1:9")
     monkeypatch.setenv("ASSAY_TOKEN", "any")
     with pytest.raises(Unavailable, match="does not answer"):
-        wait(f"acme/widgets@{HEAD}", "--timeout", "0.2")
+        run_wait(f"acme/widgets@{HEAD}", "--timeout", "0.2")
 
 
-@pytest.mark.parametrize("given", ["acme/widgets", "acme/widgets@abc", "widgets@" + HEAD, f"acme/widgets@{HEAD}x"])
-def test_a_commit_has_a_repository_and_forty_characters(given: str) -> None:
+@pytest.mark.parametrize("commit", ["acme/widgets", "acme/widgets@abc", "widgets@" + HEAD, f"acme/widgets@{HEAD}x"])
+def test_commit_needs_a_repository_and_a_full_sha(commit: str) -> None:
     with pytest.raises(InputError, match="expected OWNER/REPO@SHA"):
-        wait(given)
+        run_wait(commit)
 
 
-@pytest.mark.parametrize("given", ["-1", "soon", "86401", "1e3"])
-def test_a_timeout_is_seconds(given: str) -> None:
+@pytest.mark.parametrize("timeout", ["-1", "soon", "86401", "1e3"])
+def test_timeout_is_a_number_of_seconds(timeout: str) -> None:
     with pytest.raises(SystemExit):
-        wait(f"acme/widgets@{HEAD}", "--timeout", given)
+        run_wait(f"acme/widgets@{HEAD}", "--timeout", timeout)

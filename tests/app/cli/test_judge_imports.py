@@ -1,4 +1,4 @@
-"""What `assay judge` on a recorded dossier must not load: each of it costs milliseconds before every answer."""
+"""Modules that `assay judge` of a recorded dossier does not load, since each costs milliseconds."""
 
 import json
 import subprocess
@@ -19,14 +19,12 @@ ONLY_FOR = {
     "a model": (
         "worker.judge.llm.panel",
         "worker.judge.llm.model_judge",
-        "worker.judge.llm.model_judge",
         "worker.judge.llm.prompt",
         "worker.judge.llm.reply",
         "worker.adapters.anthropic",
     ),
     "what a model is shown": (
         "worker.judge.llm.diff_view",
-        "worker.judge.llm.fencing",
         "worker.judge.llm.fencing",
         "worker.judge.llm.redact",
         "worker.dossier.secrets",
@@ -38,11 +36,8 @@ ONLY_FOR = {
         "worker.adapters.git.example_repository",
     ),
     "a report of CI": ("worker.adapters.git.junit", "xml"),
-    "issues whose criteria nobody read yet": ("worker.dossier.criteria", "markdown_it"),
-    "a check run": (
-        "worker.publishing.check_runs",
-        "worker.publishing.texts.check_run",
-    ),
+    "issues with unread criteria": ("worker.dossier.criteria", "markdown_it"),
+    "a check run": ("worker.publishing.check_runs", "worker.publishing.texts.check_run"),
     "the App": (
         "worker.adapters.github",
         "worker.scheduling.queue",
@@ -62,14 +57,14 @@ ONLY_FOR = {
         "tree_sitter_php",
         "tree_sitter_kotlin",
     ),
-    "the other doors": ("app.web.asgi", "app.cli.serve", "litestar", "uvicorn", "jinja2", "prometheus_client", "shtab"),
+    "other commands": ("app.web.asgi", "app.cli.serve", "litestar", "uvicorn", "jinja2", "prometheus_client", "shtab"),
     "what our own code does without": ("asyncio", "redis", "httpx", "ssl", "http.client", "structlog", "rq"),
 }
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    """The example's dossier judged in a process of its own: what that says at its end."""
+def loaded_report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """What a process reports that judged the dossier of the example."""
     state = tmp_path_factory.mktemp("state")
     dossier = Path(tmp_path_factory.mktemp("dossier"), "dossier.json")
     run_assay("judge", "--example", "--save-dossier", str(dossier), environ=environment(state))
@@ -80,12 +75,12 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("purpose", ONLY_FOR)
-def test_a_complete_dossier_is_judged_by_code_without_what_is_only_for(judged: dict[str, object], purpose: str) -> None:
-    assert judged["code"] == 1
-    loaded = judged["loaded"]
+def test_heuristic_judging_does_not_load_modules_for(loaded_report: dict[str, object], purpose: str) -> None:
+    assert loaded_report["code"] == 1
+    loaded = loaded_report["loaded"]
     assert isinstance(loaded, list)
     assert [name for name in ONLY_FOR[purpose] if name in loaded] == []
 
 
-def test_what_is_judged_is_collected_again(judged: dict[str, object]) -> None:
-    assert judged["collects"] is True
+def test_garbage_collector_runs_after_judging(loaded_report: dict[str, object]) -> None:
+    assert loaded_report["collects"] is True
