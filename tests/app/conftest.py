@@ -1,4 +1,4 @@
-"""One door for all tests of this folder. Invariant: a test finds Redis and the log empty."""
+"""One web server for all tests of this folder. Invariant: each test begins with an empty Redis and an empty log."""
 
 from collections.abc import Iterator
 
@@ -25,8 +25,8 @@ def store(redis_server: RedisServer) -> Iterator[Store]:
 
 @pytest.fixture(scope="session")
 def shared_web_server(redis_server: RedisServer) -> Iterator[WebServer]:
-    with launch_web_server(redis_server) as door:
-        yield door
+    with launch_web_server(redis_server) as server:
+        yield server
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Deliveries as GitHub words them, and what the door takes them for."""
+"""Deliveries in the form of GitHub, and the events that they become."""
 
 import json
 from typing import Any, Final
@@ -20,24 +20,26 @@ SOMEWHERE: dict[str, Any] = {"installation_id": InstallationId(1), "repository_i
 ALICE, BOT = {"login": "alice", "type": "User"}, {"login": "copilot[bot]", "type": "Bot"}
 
 
-def head_seen(event_name: str, payload: dict[str, Any]) -> Event | Ignored:
-    """What the door makes of it, and what it would if it went through the whole body for it."""
+def translate_payload(event_name: str, payload: dict[str, Any]) -> Event | Ignored:
+    """The event of a delivery, which is the same with and without prior decoding."""
     body = json.dumps(payload).encode()
-    found = translate(
+    event = translate(
         Delivery(DeliveryId("d1"), event_name, OUR_APP, parse_payload(Envelope, body), body, decode_payload(body))
     )
-    assert found == translate(Delivery(DeliveryId("d1"), event_name, OUR_APP, parse_payload(Envelope, body), body))
-    return found
+    assert event == translate(Delivery(DeliveryId("d1"), event_name, OUR_APP, parse_payload(Envelope, body), body))
+    return event
 
 
 def pull_request(action: str, about: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:
-    """*about*: what the payload holds beside the pull request."""
+    """*about*: other fields of the payload."""
     pull = {"number": 3, "draft": False, "head": {"sha": SHA}, **changes}
-    return head_seen("pull_request", {**ABOUT, "action": action, "pull_request": pull, **(about or {})})
+    return translate_payload("pull_request", {**ABOUT, "action": action, "pull_request": pull, **(about or {})})
 
 
 def comment(body: str, issue: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:
-    return head_seen("issue_comment", {**ABOUT, "action": "created", **comment_delivery(body, issue, **changes)})
+    return translate_payload(
+        "issue_comment", {**ABOUT, "action": "created", **comment_delivery(body, issue, **changes)}
+    )
 
 
 def comment_delivery(body: str, issue: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
@@ -45,7 +47,7 @@ def comment_delivery(body: str, issue: dict[str, Any] | None = None, **changes: 
     return {"issue": on, "comment": {"id": 55, "body": body, "user": ALICE, **changes}}
 
 
-def listed(number: int, sha: str = SHA, base_repository: int = 7) -> dict[str, Any]:
+def listed_pull(number: int, sha: str = SHA, base_repository: int = 7) -> dict[str, Any]:
     return {
         "number": number,
         "head": {"sha": sha, "repo": {"id": 7}},
@@ -58,23 +60,23 @@ def check_run(action: str, **changes: Any) -> Event | Ignored:
         "app": {"id": OUR_APP},
         "head_sha": SHA,
         "external_id": external_id(3),
-        "pull_requests": [listed(3)],
+        "pull_requests": [listed_pull(3)],
         **changes,
     }
-    return head_seen("check_run", {**ABOUT, "action": action, "check_run": run})
+    return translate_payload("check_run", {**ABOUT, "action": action, "check_run": run})
 
 
 def check_suite(action: str, app: int = OUR_APP) -> Event | Ignored:
     suite: dict[str, Any] = {"app": {"id": app}, "head_sha": SHA, "pull_requests": []}
-    return head_seen("check_suite", {**ABOUT, "action": action, "check_suite": suite})
+    return translate_payload("check_suite", {**ABOUT, "action": action, "check_suite": suite})
 
 
-def button_delivery(identifier: str, about: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:
+def button_pressed(identifier: str, about: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:
     run = {"app": {"id": OUR_APP}, "head_sha": SHA, "external_id": external_id(3), **changes}
     what = {"action": "requested_action", "check_run": run, "requested_action": {"identifier": identifier}}
-    return head_seen("check_run", {**ABOUT, **what, "sender": ALICE, **(about or {})})
+    return translate_payload("check_run", {**ABOUT, **what, "sender": ALICE, **(about or {})})
 
 
 def push(*commits: dict[str, Any], ref: str = "refs/heads/main", **more: bool) -> Event | Ignored:
     repository = {**ABOUT["repository"], "default_branch": "main"}
-    return head_seen("push", {**ABOUT, "repository": repository, "ref": ref, "commits": commits, **more})
+    return translate_payload("push", {**ABOUT, "repository": repository, "ref": ref, "commits": commits, **more})

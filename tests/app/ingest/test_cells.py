@@ -1,4 +1,4 @@
-"""The door stores a delivery in its installation's cell."""
+"""The cell in which the web server stores a delivery."""
 
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -21,13 +21,13 @@ def west() -> Iterator[RedisServer]:
 @pytest.fixture
 def web_server(redis_server: RedisServer, west: RedisServer) -> Iterator[WebServer]:
     cells = {"main": SecretStr(redis_server.url), "west": SecretStr(west.url)}
-    with launch_web_server(redis_server, cells=cells) as door:
-        door.reset()
+    with launch_web_server(redis_server, cells=cells) as server:
+        server.reset()
         west.execute("FLUSHALL")
-        yield door
+        yield server
 
 
-def stored(server: RedisServer) -> bool:
+def has_delivery(server: RedisServer) -> bool:
     return bool(server.execute("KEYS", "assay:delivery:*"))
 
 
@@ -35,13 +35,13 @@ def stored(server: RedisServer) -> bool:
     ("residence", "is_west"),
     [(None, False), ("main", False), ("main moved west", False), ("west", True), ("west moved main", True)],
 )
-def test_a_delivery_goes_to_the_cell_of_the_table(
+def test_delivery_is_stored_in_the_cell_of_its_installation(
     web_server: WebServer, redis_server: RedisServer, west: RedisServer, residence: str | None, *, is_west: bool
 ) -> None:
     if residence:
         web_server.redis_client.hset(keys.CELLS.name, "1", residence)
     assert web_server.deliver("pull_request", payload()).status_code == HTTPStatus.ACCEPTED
-    assert (stored(redis_server), stored(west)) == (not is_west, is_west)
+    assert (has_delivery(redis_server), has_delivery(west)) == (not is_west, is_west)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_delivery_goes_to_the_cell_of_the_table(
         ("east", "ASSAY_CELLS lacks the cell east of installation 1"),
     ],
 )
-def test_a_delivery_without_a_cell_is_to_come_again(
+def test_delivery_is_refused_with_retry_after_while_its_cell_is_unavailable(
     web_server: WebServer, redis_server: RedisServer, west: RedisServer, residence: str, reason: str
 ) -> None:
     web_server.redis_client.hset(keys.CELLS.name, "1", residence)
@@ -64,11 +64,11 @@ def test_a_delivery_without_a_cell_is_to_come_again(
         assert answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE
         assert int(answer.headers["Retry-After"]) > 0
         assert reason in answer.json()["error"]
-    assert not stored(redis_server)
-    assert not stored(west)
+    assert not has_delivery(redis_server)
+    assert not has_delivery(west)
 
 
-def test_another_installation_is_not_held_up(web_server: WebServer, redis_server: RedisServer) -> None:
+def test_move_of_one_installation_does_not_delay_another(web_server: WebServer, redis_server: RedisServer) -> None:
     web_server.redis_client.hset(keys.CELLS.name, "1", "west moving main")
     assert web_server.deliver("pull_request", payload(installation={"id": 2})).status_code == HTTPStatus.ACCEPTED
-    assert stored(redis_server)
+    assert has_delivery(redis_server)

@@ -1,4 +1,4 @@
-"""The table of what a delivery means to us. Invariant: one row, one fact; what is not in it is ignored by name."""
+"""The table of delivery rules. Invariant: a delivery without a rule is ignored by its name."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from app.ingest.event_types import Event, Ignored
 from app.ingest.events import DELIVERY_RULES, SUBSCRIBED_EVENTS
 from app.ingest.payloads import MalformedPayload
-from tests.app.ingest.deliveries import head_seen
+from tests.app.ingest.deliveries import translate_payload
 from tests.world.examples import Example, load_examples
 from worker.domain.config.app_permissions import EVENT_PERMISSIONS, IMPLICIT_EVENTS
 
@@ -16,55 +16,54 @@ DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("event", "reason"),
     [
-        (head_seen("deployment", {"action": "created", "installation": {"id": 1}}), "unhandled:deployment.created"),
-        (head_seen("ping", {"zen": "Keep it logically awesome."}), "unhandled:ping"),
-        (head_seen("pull_request", {"action": "opened"}), "no_installation"),
-        (head_seen("installation", {"action": "suspend"}), "suspended"),
+        (
+            translate_payload("deployment", {"action": "created", "installation": {"id": 1}}),
+            "unhandled:deployment.created",
+        ),
+        (translate_payload("ping", {"zen": "Keep it logically awesome."}), "unhandled:ping"),
+        (translate_payload("pull_request", {"action": "opened"}), "no_installation"),
+        (translate_payload("installation", {"action": "suspend"}), "suspended"),
     ],
 )
-def test_what_is_not_for_us_is_ignored_with_its_reason(given: Event | Ignored, reason: str) -> None:
-    assert given == Ignored(reason)
+def test_unhandled_delivery_is_ignored_with_its_reason(event: Event | Ignored, reason: str) -> None:
+    assert event == Ignored(reason)
 
 
-def test_one_of_ours_that_can_not_be_read_is_malformed_not_ignored() -> None:
+def test_handled_delivery_with_a_missing_field_is_malformed() -> None:
     with pytest.raises(MalformedPayload, match='"repository": expected a value, found nothing'):
-        head_seen("pull_request", {"action": "opened", "installation": {"id": 1}})
+        translate_payload("pull_request", {"action": "opened", "installation": {"id": 1}})
 
 
-def test_the_parts_of_what_nothing_follows_from_are_not_looked_at() -> None:
-    strange: dict[str, Any] = {"action": "labeled", "pull_request": 5, "installation": "x", "repository": []}
-    assert head_seen("pull_request", strange) == Ignored("label")
+def test_unhandled_delivery_is_not_validated() -> None:
+    payload: dict[str, Any] = {"action": "labeled", "pull_request": 5, "installation": "x", "repository": []}
+    assert translate_payload("pull_request", payload) == Ignored("label")
 
 
 def test_each_published_payload_is_an_event_or_ignored() -> None:
-    assert [example.id for example in load_examples() if not is_known(example)] == []
+    assert [example.id for example in load_examples() if not is_event_or_ignored(example)] == []
 
 
-def is_known(example: Example) -> bool:
-    event = head_seen(example.name, {**example.payload, "installation": {"id": 1}})
-    is_ours = (example.name, example.payload.get("action", "")) in DELIVERY_RULES
-    return is_ours or event == Ignored(f"unhandled:{name(example)}")
+def is_event_or_ignored(example: Example) -> bool:
+    event = translate_payload(example.name, {**example.payload, "installation": {"id": 1}})
+    action = example.payload.get("action", "")
+    name = f"{example.name}.{action}" if action else example.name
+    return (example.name, action) in DELIVERY_RULES or event == Ignored(f"unhandled:{name}")
 
 
-def name(example: Example) -> str:
-    action = example.payload.get("action")
-    return f"{example.name}.{action}" if action else example.name
-
-
-def test_the_app_subscribes_to_what_something_follows_from_and_to_nothing_else() -> None:
-    heard = {event_name for (event_name, _), row in DELIVERY_RULES.items() if row.is_handled}
-    assert heard - IMPLICIT_EVENTS == SUBSCRIBED_EVENTS
+def test_app_subscribes_to_handled_events_only() -> None:
+    handled = {event_name for (event_name, _), row in DELIVERY_RULES.items() if row.is_handled}
+    assert handled - IMPLICIT_EVENTS == SUBSCRIBED_EVENTS
     assert {"pull_request", "issue_comment", "issues", "check_run", "check_suite", "status"} < SUBSCRIBED_EVENTS
     assert not {"member", "membership", "team", "repository", "installation"} & SUBSCRIBED_EVENTS
 
 
-def test_every_subscription_needs_a_permission_that_is_known() -> None:
+def test_every_subscription_has_a_known_permission() -> None:
     assert EVENT_PERMISSIONS.keys() >= SUBSCRIBED_EVENTS
 
 
-def test_the_page_of_triggers_has_a_line_for_each_row_of_the_table() -> None:
+def test_triggers_page_lists_every_delivery_rule() -> None:
     ignored: dict[str, list[str]] = {}
     handled: list[str] = []
     for (event, action), row in DELIVERY_RULES.items():

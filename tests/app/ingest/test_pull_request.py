@@ -1,4 +1,4 @@
-"""What is heard of a pull request itself. Invariant: who opened it, and whether it is a draft, go along."""
+"""Deliveries about pull requests. Invariant: an event carries the author's kind and the draft state."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ OTHER_CASE = CASE.replace("503", "503 and 504")
 
 
 @pytest.mark.parametrize(
-    ("action", "event"),
+    ("action", "event_type"),
     [
         ("opened", PullOpened),
         ("synchronize", PullPushed),
@@ -37,14 +37,14 @@ OTHER_CASE = CASE.replace("503", "503 and 504")
     ],
 )
 @pytest.mark.parametrize("draft", [False, True])
-def test_what_happened_is_an_event_with_head_author_and_draft(
-    action: str, event: type[HeadEvent], *, draft: bool
+def test_action_becomes_an_event_with_head_author_and_draft(
+    action: str, event_type: type[HeadEvent], *, draft: bool
 ) -> None:
-    found = pull_request(action, draft=draft, user=BOT)
-    assert found == event(**REPOSITORY, head_sha=SHA, author=AuthorKind.BOT, draft=draft)
+    event = pull_request(action, draft=draft, user=BOT)
+    assert event == event_type(**REPOSITORY, head_sha=SHA, author=AuthorKind.BOT, draft=draft)
 
 
-HOME, FORK = {"id": 7}, {"id": 8}
+BASE_REPOSITORY, FORK = {"id": 7}, {"id": 8}
 BOB = {"login": "bob", "type": "User"}
 COPILOT, DEPENDABOT = ({"login": login, "type": "Bot"} for login in ("copilot-swe-agent[bot]", "dependabot[bot]"))
 
@@ -53,24 +53,24 @@ def head(ref: str = "fix", **more: Any) -> dict[str, Any]:
     return {"sha": SHA, "ref": ref, **more}
 
 
-def opened(association: str, repo: Any) -> Any:
+def open_from(association: str, repo: Any) -> Any:
     return pull_request("opened", head=head(repo=repo), author_association=association)
 
 
-def pushed(sender: Any, opener: Any) -> Any:
+def push_by(sender: Any, opener: Any) -> Any:
     return pull_request("synchronize", {"sender": sender}, user=opener)
 
 
 @pytest.mark.parametrize(
     ("event", "fields"),
     [
-        (opened("NONE", FORK), {"is_outside": True}),
-        (opened("CONTRIBUTOR", FORK), {"is_outside": True}),
-        (opened("FIRST_TIMER", None), {"is_outside": True}),
-        (opened("MEMBER", FORK), {"is_outside": False}),
-        (opened("COLLABORATOR", FORK), {"is_outside": False}),
-        (opened("NONE", HOME), {"is_outside": False}),
-        (opened("OWNER", HOME), {"is_outside": False}),
+        (open_from("NONE", FORK), {"is_outside": True}),
+        (open_from("CONTRIBUTOR", FORK), {"is_outside": True}),
+        (open_from("FIRST_TIMER", None), {"is_outside": True}),
+        (open_from("MEMBER", FORK), {"is_outside": False}),
+        (open_from("COLLABORATOR", FORK), {"is_outside": False}),
+        (open_from("NONE", BASE_REPOSITORY), {"is_outside": False}),
+        (open_from("OWNER", BASE_REPOSITORY), {"is_outside": False}),
         (pull_request("opened", user=COPILOT, head=head()), {"author": AuthorKind.AGENT}),
         (pull_request("opened", user=ALICE, head=head("claude/fix")), {"author": AuthorKind.AGENT}),
         (pull_request("opened", user=ALICE, head=head()), {"author": AuthorKind.PERSON}),
@@ -80,18 +80,17 @@ def pushed(sender: Any, opener: Any) -> Any:
         (pull_request("synchronize"), {"base_sha": None, "base_ref": None}),
         (pull_request("synchronize", {"before": OLD, "after": SHA}), {"head_sha": SHA, "before": OLD}),
         (pull_request("synchronize", {"before": None, "after": SHA}), {"head_sha": SHA, "before": None}),
-        (pushed(ALICE, BOT), {"by_another": True}),
-        (pushed(ALICE, BOB), {"by_another": True}),
-        (pushed(ALICE, None), {"by_another": True}),
-        (pushed(ALICE, ALICE), {"by_another": False}),
-        (pushed(BOT, ALICE), {"by_another": False}),
-        (pushed(None, BOT), {"by_another": False}),
+        (push_by(ALICE, BOT), {"by_another": True}),
+        (push_by(ALICE, BOB), {"by_another": True}),
+        (push_by(ALICE, None), {"by_another": True}),
+        (push_by(ALICE, ALICE), {"by_another": False}),
+        (push_by(BOT, ALICE), {"by_another": False}),
+        (push_by(None, BOT), {"by_another": False}),
         (pull_request("reopened", {"sender": ALICE}), {"by_person": True}),
         (pull_request("reopened", {"sender": BOT}), {"by_person": False}),
     ],
 )
-def test_what_goes_along_with_a_head(event: Event | Ignored, fields: dict[str, Any]) -> None:
-    """A stranger's fork, by its repository and the association; who opened it, by account and branch; what it is compared with."""
+def test_head_event_carries_origin_author_base_and_sender(event: Event | Ignored, fields: dict[str, Any]) -> None:
     assert {name: getattr(event, name) for name in fields} == fields
 
 
@@ -106,23 +105,23 @@ def test_what_goes_along_with_a_head(event: Event | Ignored, fields: dict[str, A
     ],
 )
 @pytest.mark.parametrize("action", ["opened", "synchronize"])
-def test_a_case_in_the_description_is_seen_when_a_head_comes(action: str, body: str | None, *, has_case: bool) -> None:
+def test_new_head_says_whether_the_description_has_a_case(action: str, body: str | None, *, has_case: bool) -> None:
     assert getattr(pull_request(action, body=body), "has_case", None) is has_case
 
 
-def edited(changes: dict[str, Any], **pull: Any) -> PullRequestEdit | Ignored | None:
-    found = pull_request("edited", {"changes": changes}, **pull)
-    return found.edit if isinstance(found, PullEdited) else found if isinstance(found, Ignored) else None
+def edit_of(changes: dict[str, Any], **pull: Any) -> PullRequestEdit | Ignored | None:
+    event = pull_request("edited", {"changes": changes}, **pull)
+    return event.edit if isinstance(event, PullEdited) else event if isinstance(event, Ignored) else None
 
 
 @pytest.mark.parametrize(
-    ("base", "left"),
+    ("base", "previous"),
     [({"ref": {"from": "dev"}, "sha": {"from": OLD}}, "dev"), ({"sha": {"from": OLD}}, None), ({}, None)],
 )
-def test_another_base_says_which_one_was_left(base: dict[str, Any], left: str | None) -> None:
-    found = pull_request("edited", {"changes": {"base": base}})
-    assert isinstance(found, PullEdited)
-    assert (found.edit, found.left_base_ref) == (PullRequestEdit.BASE, left)
+def test_base_change_names_the_previous_base(base: dict[str, Any], previous: str | None) -> None:
+    event = pull_request("edited", {"changes": {"base": base}})
+    assert isinstance(event, PullEdited)
+    assert (event.edit, event.left_base_ref) == (PullRequestEdit.BASE, previous)
 
 
 @pytest.mark.parametrize(
@@ -149,17 +148,17 @@ def test_another_base_says_which_one_was_left(base: dict[str, Any], left: str | 
         ({}, "", Ignored("nothing_judged_by")),
     ],
 )
-def test_of_an_edit_base_case_issues_to_close_and_without_these_its_own_words_matter(
+def test_edit_counts_by_base_then_case_then_linked_issues_then_text(
     changes: dict[str, Any], body: str | None, edit: PullRequestEdit | Ignored
 ) -> None:
-    assert edited(changes, body=body) == edit
+    assert edit_of(changes, body=body) == edit
 
 
-def test_an_issue_is_named_by_its_url_on_this_github_alone() -> None:
+def test_issue_url_counts_only_on_the_configured_github() -> None:
     changes, url = {"body": {"from": ""}}, "https://ghe.acme.test/acme/widgets"
     body = f"Closes {url}/issues/8"
-    assert edited(changes, body=body, html_url=f"{url}/pull/3") is PullRequestEdit.LINKS
-    assert edited(changes, body=body) is PullRequestEdit.TEXT
+    assert edit_of(changes, body=body, html_url=f"{url}/pull/3") is PullRequestEdit.LINKS
+    assert edit_of(changes, body=body) is PullRequestEdit.TEXT
 
 
 @pytest.mark.parametrize(
@@ -175,13 +174,11 @@ def test_an_issue_is_named_by_its_url_on_this_github_alone() -> None:
         (f"Closes #7\n\n{CASE}", "Closes #7", ()),
     ],
 )
-def test_which_issues_may_say_what_is_asked_for_instead_of_its_text_goes_along(
-    before: str, body: str, closes: Any
-) -> None:
-    found = pull_request("edited", {"changes": {"body": {"from": before}}}, body=body)
-    assert isinstance(found, PullEdited)
-    assert found.closes == (() if closes is None else closes)
-    assert found.edit is (PullRequestEdit.LINKS if closes is None else PullRequestEdit.TEXT)
+def test_text_edit_carries_the_issues_it_closes(before: str, body: str, closes: Any) -> None:
+    event = pull_request("edited", {"changes": {"body": {"from": before}}}, body=body)
+    assert isinstance(event, PullEdited)
+    assert event.closes == (() if closes is None else closes)
+    assert event.edit is (PullRequestEdit.LINKS if closes is None else PullRequestEdit.TEXT)
 
 
 SUMMARY: dict[str, Any] = {"changes": {"body": {"from": "Retries."}}}
@@ -199,48 +196,48 @@ OTHER_BOT = {"login": "summaries[bot]", "type": "Bot"}
         (None, BOT, PullRequestEdit.TEXT),
     ],
 )
-def test_a_bot_that_edits_anothers_description_asks_for_nothing(
+def test_bot_edit_of_another_authors_description_is_ignored(
     sender: Any, opener: Any, edit: PullRequestEdit | Ignored
 ) -> None:
-    found = pull_request("edited", {**SUMMARY, "sender": sender}, body="Retries on 504.", user=opener)
-    assert (found.edit if isinstance(found, PullEdited) else found) == edit
+    event = pull_request("edited", {**SUMMARY, "sender": sender}, body="Retries on 504.", user=opener)
+    assert (event.edit if isinstance(event, PullEdited) else event) == edit
 
 
-def test_a_bot_that_takes_a_case_away_does_so_for_everybody() -> None:
+def test_bot_that_removes_a_case_is_a_text_edit() -> None:
     about: dict[str, Any] = {"changes": {"body": {"from": CASE}}, "sender": OTHER_BOT}
-    found = pull_request("edited", about, body="Retries.", user=ALICE)
-    assert isinstance(found, PullEdited)
-    assert found.edit is PullRequestEdit.TEXT
+    event = pull_request("edited", about, body="Retries.", user=ALICE)
+    assert isinstance(event, PullEdited)
+    assert event.edit is PullRequestEdit.TEXT
 
 
 @pytest.mark.parametrize("action", ["edited", "review_requested", "converted_to_draft"])
-def test_what_is_written_at_a_closed_pull_request_asks_for_nothing(action: str) -> None:
-    found = pull_request(action, {"changes": {"body": {"from": ""}}}, body=CASE, state="closed")
-    assert found == Ignored("pull_request_closed")
+def test_edit_of_a_closed_pull_request_is_ignored(action: str) -> None:
+    event = pull_request(action, {"changes": {"body": {"from": ""}}}, body=CASE, state="closed")
+    assert event == Ignored("pull_request_closed")
 
 
 @pytest.mark.parametrize("action", ["labeled", "unlabeled"])
-def test_a_label_means_nothing_by_itself(action: str) -> None:
+def test_label_is_ignored(action: str) -> None:
     assert pull_request(action, {"label": {"name": "assay"}}) == Ignored("label")
 
 
-def closed(sender: dict[str, Any] | None = None, **changes: Any) -> Any:
+def close_pull(sender: dict[str, Any] | None = None, **changes: Any) -> Any:
     fields = {"head": {"sha": SHA, "ref": "fix"}, "title": "Retry", "body": None, "state": "closed", **changes}
     return pull_request("closed", {"sender": sender}, **fields)
 
 
-def test_a_close_without_a_merge_says_nothing_of_other_pull_requests() -> None:
+def test_close_without_a_merge_has_no_revert() -> None:
     named = {"title": "Fix it", "body": "Reverts acme/widgets#12", "head": {"sha": SHA, "ref": "revert-12-fix"}}
-    assert closed(ALICE, merge_commit_sha=OLD, **named) == PullClosed(**REPOSITORY, head_sha=SHA, by_person=True)
+    assert close_pull(ALICE, merge_commit_sha=OLD, **named) == PullClosed(**REPOSITORY, head_sha=SHA, by_person=True)
 
 
-def test_a_merge_names_its_commit_and_what_it_says_of_others() -> None:
+def test_merge_names_its_commit_and_reverted_pull_requests() -> None:
     named = {"title": "Fix it", "body": "Reverts acme/widgets#12", "head": {"sha": SHA, "ref": "revert-12-fix"}}
-    event = closed(BOT, merged=True, merge_commit_sha=OLD, **named)
-    said: dict[str, Any] = {"merge_sha": OLD, "mends": True, "reverts": (12,)}
-    assert event == PullClosed(**REPOSITORY, head_sha=SHA, by_person=False, **said)
+    event = close_pull(BOT, merged=True, merge_commit_sha=OLD, **named)
+    expected: dict[str, Any] = {"merge_sha": OLD, "mends": True, "reverts": (12,)}
+    assert event == PullClosed(**REPOSITORY, head_sha=SHA, by_person=False, **expected)
 
 
-def test_a_merge_without_a_commit_of_its_own_is_its_head() -> None:
-    event = closed(merged=True)
+def test_merge_without_a_merge_commit_names_the_head() -> None:
+    event = close_pull(merged=True)
     assert (event.merge_sha, event.mends, event.reverts) == (SHA, False, ())

@@ -1,4 +1,4 @@
-"""Commands in comments. Invariant: what a reader does not see as plain text at a line's start is none."""
+"""Commands in comments. Invariant: a command is plain rendered text at the start of a line."""
 
 import pytest
 from hypothesis import given
@@ -38,10 +38,10 @@ from worker.domain.judge_request import LONGEST_REASON, CommandName
         "\u00a0/rejudge",
     ],
 )
-def test_a_command_at_the_start_of_a_line_of_text_is_seen(comment: str) -> None:
-    said = parse_command(comment)
-    assert isinstance(said, ParsedCommand)
-    assert said.name is CommandName.REJUDGE
+def test_command_at_the_start_of_a_text_line_is_parsed(comment: str) -> None:
+    parsed = parse_command(comment)
+    assert isinstance(parsed, ParsedCommand)
+    assert parsed.name is CommandName.REJUDGE
 
 
 @pytest.mark.parametrize(
@@ -67,28 +67,28 @@ def test_a_command_at_the_start_of_a_line_of_text_is_seen(comment: str) -> None:
         ("/assay override a hotfix", ParsedCommand(CommandName.OVERRIDE, "a hotfix")),
     ],
 )
-def test_every_command_has_its_words_and_the_rest_is_its_reason(line: str, command: ParsedCommand) -> None:
+def test_text_after_a_command_is_its_reason(line: str, command: ParsedCommand) -> None:
     assert parse_command(line) == command
 
 
-def test_a_reason_goes_on_to_the_end_of_its_paragraph_and_no_further() -> None:
-    said = "Hello\n/contest the first\n  and **the** second line\n\nand another paragraph"
-    assert parse_command(said) == ParsedCommand(CommandName.CONTEST, "the first\nand the second line")
+def test_reason_ends_with_its_paragraph() -> None:
+    comment = "Hello\n/contest the first\n  and **the** second line\n\nand another paragraph"
+    assert parse_command(comment) == ParsedCommand(CommandName.CONTEST, "the first\nand the second line")
 
 
-def test_a_reason_ends_where_the_next_command_begins() -> None:
+def test_reason_ends_at_the_next_command() -> None:
     assert parse_command("/contest wrong\n/overide it\n/rejudge") == ParsedCommand(
         CommandName.CONTEST, "wrong\n/overide it"
     )
 
 
-def test_a_reason_may_begin_on_the_line_below() -> None:
+def test_reason_may_begin_on_the_next_line() -> None:
     assert parse_command("/override\na hotfix") == ParsedCommand(CommandName.OVERRIDE, "a hotfix")
 
 
-def test_a_reason_is_cut_at_a_thousand_characters() -> None:
-    said = parse_command(f"/contest {'é' * 2_000}")
-    assert said == ParsedCommand(CommandName.CONTEST, "é" * LONGEST_REASON)
+def test_reason_is_cut_at_its_limit() -> None:
+    parsed = parse_command(f"/contest {'é' * 2_000}")
+    assert parsed == ParsedCommand(CommandName.CONTEST, "é" * LONGEST_REASON)
 
 
 @pytest.mark.parametrize(
@@ -147,18 +147,18 @@ def test_a_reason_is_cut_at_a_thousand_characters() -> None:
         "x" * MAX_COMMENT_LENGTH + "\n\n/rejudge",
     ],
 )
-def test_what_a_reader_does_not_see_as_a_command_is_none(comment: str) -> None:
+def test_text_that_does_not_render_as_a_command_is_none(comment: str) -> None:
     assert parse_command(comment) is None
     assert parse_command(f"{comment}\n\n/usr/bin/env") is None  # gets past the quick look
 
 
 @pytest.mark.parametrize("misspelt", ["rejudgd", "rejuge", "re-judge", "judge", "REJUDGEE", "rejudges"])
-def test_a_misspelt_command_is_answered_with_the_nearest_one(misspelt: str) -> None:
+def test_misspelt_rejudge_has_rejudge_as_nearest_command(misspelt: str) -> None:
     assert parse_command(f"Hello\n/{misspelt} now") == CommandError(misspelt, CommandName.REJUDGE)
 
 
 @pytest.mark.parametrize(
-    ("line", "found", "nearest"),
+    ("line", "typed", "nearest"),
     [
         ("/contets it", "contets", CommandName.CONTEST),
         ("/overide it", "overide", CommandName.OVERRIDE),
@@ -176,11 +176,11 @@ def test_a_misspelt_command_is_answered_with_the_nearest_one(misspelt: str) -> N
         ("/assay rejudge Forc", "rejudge Forc", CommandName.FORCE),
     ],
 )
-def test_what_is_surely_meant_for_us_has_a_nearest_command(line: str, found: str, nearest: CommandName) -> None:
-    assert parse_command(line) == CommandError(found, nearest)
+def test_misspelt_command_has_its_nearest_command(line: str, typed: str, nearest: CommandName) -> None:
+    assert parse_command(line) == CommandError(typed, nearest)
 
 
-def test_nothing_long_is_a_misspelling() -> None:
+def test_long_word_is_no_misspelling() -> None:
     assert parse_command("/" + "rejudge" * 40) is None
 
 
@@ -206,28 +206,28 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES | st.text(max_size=5), max_size=30).map("".join))
-def test_no_text_makes_it_raise_and_the_quick_look_misses_no_command(comment: str) -> None:
-    said = parse_command(comment)
-    assert not isinstance(said, ParsedCommand) or len(said.reason) <= LONGEST_REASON
-    assert not isinstance(said, CommandError) or said.typed.strip()
+def test_any_text_parses_and_the_prefilter_misses_no_command(comment: str) -> None:
+    parsed = parse_command(comment)
+    assert not isinstance(parsed, ParsedCommand) or len(parsed.reason) <= LONGEST_REASON
+    assert not isinstance(parsed, CommandError) or parsed.typed.strip()
     rendered = [line for lines in paragraphs(comment.replace("\r\n", "\n").replace("\r", "\n")) for line in lines]
     letters = [line.text[1:2] for line in rendered if line.is_command]
-    is_seen = SLASH_LINE.search(comment.replace("\r", "\n"))
-    assert is_seen or not any(letter.isascii() and letter.isalpha() for letter in letters)
+    is_kept = SLASH_LINE.search(comment.replace("\r", "\n"))
+    assert is_kept or not any(letter.isascii() and letter.isalpha() for letter in letters)
 
 
 @given(st.text(max_size=200))
-def test_a_fence_hides_all_it_holds(inside: str) -> None:
+def test_fence_hides_its_content(inside: str) -> None:
     assert parse_command("`" * (inside.count("`") + 3) + f"\n{inside}\n/rejudge\n") is None
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="\r\n"), max_size=50))
-def test_a_paragraph_of_its_own_is_seen_after_any_plain_paragraph(words: str) -> None:
-    plain = "".join(letter for letter in words if letter.isalnum()) or "x"
+def test_command_in_its_own_paragraph_is_parsed_after_any_text(text: str) -> None:
+    plain = "".join(letter for letter in text if letter.isalnum()) or "x"
     assert parse_command(f"Note {plain}\n\n/contest {plain}") == ParsedCommand(CommandName.CONTEST, plain)
 
 
-def test_a_comment_of_ever_so_many_quotations_is_read_as_if_they_were_blank_lines() -> None:
-    """A parser would look through all that follows for each of them: four seconds for one comment."""
+def test_nested_quotes_in_a_long_comment_are_read_as_blank_lines() -> None:
+    """A Markdown parser would take four seconds for the long comment."""
     for lines, expected in ((30, None), (3_000, ParsedCommand(CommandName.REJUDGE))):
         assert parse_command("> " * 100 + "a\n" + "b\n" * lines + "/rejudge\n") == expected

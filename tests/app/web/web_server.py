@@ -1,8 +1,4 @@
-"""The web's door on loopback, served as in production, and a sender who signs as GitHub does.
-
-Does not judge: nothing takes the requests out of Redis again. Invariant: one door and one Redis for a test
-process; each test begins with an empty Redis and an empty log.
-"""
+"""The web server on loopback, served as in production, and a client that signs as GitHub does."""
 
 import base64
 import hmac
@@ -49,7 +45,7 @@ def signature(body: bytes, secret: str = SECRET) -> str:
 
 
 def payload(action: str = "opened", **changes: Any) -> dict[str, Any]:
-    """A pull request's delivery, as small as we read it."""
+    """The smallest delivery about a pull request."""
     return {
         "action": action,
         "installation": {"id": 1},
@@ -60,13 +56,13 @@ def payload(action: str = "opened", **changes: Any) -> dict[str, Any]:
 
 
 def comment(body: str) -> dict[str, Any]:
-    said = {"id": 55, "body": body, "user": {"login": "alice", "type": "User"}}
+    written = {"id": 55, "body": body, "user": {"login": "alice", "type": "User"}}
     issue = {"number": 3, "state": "open", "pull_request": {"url": "x"}}
-    return payload("created", issue=issue, comment=said)
+    return payload("created", issue=issue, comment=written)
 
 
 class WebServer:
-    """What a test does at the door, and sees of it."""
+    """A running web server, its client, its log and its Redis."""
 
     def __init__(self, url: str, log: io.StringIO, redis: RedisServer) -> None:
         self.redis = redis
@@ -75,7 +71,7 @@ class WebServer:
         self.http = httpx.Client(base_url=url, timeout=10)
 
     def deliver(self, event_name: str, content: Any, headers: Mapping[str, str | None] | None = None) -> httpx.Response:
-        """Send one delivery. *content* is bytes, or becomes JSON. A header that is None is left out."""
+        """Send one delivery. A *content* that is no bytes becomes JSON; a header of None is left out."""
         body = content if isinstance(content, bytes) else json.dumps(content).encode()
         return self.post(body, {**standard_headers(event_name, body), **(headers or {})})
 
@@ -84,14 +80,14 @@ class WebServer:
         return self.http.post(PATH, content=body, headers=sent)
 
     def apply(self) -> list[IntakeOutcome]:
-        """What follows from the deliveries that wait in the inbox."""
+        """Apply the deliveries of the inbox."""
         with closing(RedisClient(self.redis.url, 5)) as client:
             inbox = RedisInbox(client, Timing(), timedelta(days=1))
             return [applied.outcome for entry in inbox.read(100) if (applied := inbox.apply(entry))]
 
     @property
     def log_lines(self) -> list[dict[str, Any]]:
-        """The log since the test began."""
+        """The log since the last reset."""
         return [json.loads(line) for line in self.log.getvalue().splitlines()]
 
     def reset(self) -> None:
@@ -127,9 +123,9 @@ def serve_web(configured: Settings, log: io.StringIO) -> Generator[tuple[str, St
 def launch_web_server(redis: RedisServer, **changes: Any) -> Generator[WebServer]:
     log = io.StringIO()
     with serve_web(settings(redis_url=SecretStr(redis.url), **changes), log) as (url, _):
-        door = WebServer(url, log, redis)
+        server = WebServer(url, log, redis)
         try:
-            yield door
+            yield server
         finally:
-            door.http.close()
-            door.redis_client.close()
+            server.http.close()
+            server.redis_client.close()
