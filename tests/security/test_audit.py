@@ -1,4 +1,4 @@
-"""The audit of what we depend on: it fails for a finding, never for a missing network, and calls neither the other."""
+"""The audit of dependencies: an advisory fails it, an unreachable source does not."""
 
 import json
 import subprocess
@@ -31,17 +31,17 @@ source = { registry = "https://example.test/simple" }
 """
 
 
-class Said(NamedTuple):
+class AuditResult(NamedTuple):
     code: int
-    words: str
+    text: str
 
 
 Answer = Callable[[list[dict[str, Any]]], bytes]
 
 
 @contextmanager
-def source(answer: Answer, asked: list[Any]) -> Generator[str]:
-    """Somebody who answers for packages, in the form of OSV."""
+def serve_advisories(answer: Answer, asked: list[Any]) -> Generator[str]:
+    """Serve advisories in the form of OSV, and record the queries."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -66,25 +66,25 @@ def source(answer: Answer, asked: list[Any]) -> Generator[str]:
         server.server_close()
 
 
-def audit(tmp_path: Path, url: str, lock: str = LOCK) -> Said:
+def run_audit(tmp_path: Path, url: str, lock: str = LOCK) -> AuditResult:
     (tmp_path / "uv.lock").write_text(lock)
     order = [sys.executable, str(ROOT / ".ci/audit.py"), "--lock", str(tmp_path / "uv.lock"), "--source", url]
     ran = subprocess.run([*order, "--timeout", "5"], env={}, capture_output=True, text=True, check=False)
     assert ran.stderr == ""
-    return Said(ran.returncode, ran.stdout)
+    return AuditResult(ran.returncode, ran.stdout)
 
 
-def about(name: str) -> Answer:
-    """An advisory about this package."""
+def advisory_for(name: str) -> Answer:
+    """An answer with an advisory about this package."""
     return lambda queries: json.dumps(
-        {"results": [{"vulns": [{"id": "GHSA-1"}]} if one["package"]["name"] == name else {} for one in queries]}
+        {"results": [{"vulns": [{"id": "GHSA-1"}]} if query["package"]["name"] == name else {} for query in queries]}
     ).encode()
 
 
-def test_an_advisory_about_a_locked_version_fails_and_is_named(tmp_path: Path) -> None:
+def test_advisory_about_a_locked_version_fails_and_is_named(tmp_path: Path) -> None:
     asked: list[Any] = []
-    with source(about("bad"), asked) as url:
-        assert audit(tmp_path, url) == (
+    with serve_advisories(advisory_for("bad"), asked) as url:
+        assert run_audit(tmp_path, url) == (
             1,
             "bad 0.1: GHSA-1\naudit of dependencies: 2 packages, 1 with advisories\n",
         )
@@ -94,24 +94,24 @@ def test_an_advisory_about_a_locked_version_fails_and_is_named(tmp_path: Path) -
     ]
 
 
-def test_without_any_it_says_how_many_were_looked_at(tmp_path: Path) -> None:
-    with source(about("nothing"), []) as url:
-        assert audit(tmp_path, url) == (0, "audit of dependencies: 2 packages, 0 with advisories\n")
+def test_audit_without_advisories_counts_the_packages(tmp_path: Path) -> None:
+    with serve_advisories(advisory_for("nothing"), []) as url:
+        assert run_audit(tmp_path, url) == (0, "audit of dependencies: 2 packages, 0 with advisories\n")
 
 
-def test_a_source_that_can_not_be_reached_is_reported_and_fails_nothing(tmp_path: Path) -> None:
-    said = audit(tmp_path, "http://127.0.0.1:9/v1/querybatch")
-    assert said.code == 0
-    assert said.words.startswith("audit of dependencies: not run: http://127.0.0.1:9/v1/querybatch can't be asked (")
-    assert "advisories\n" not in said.words
+def test_unreachable_source_is_reported_without_failing(tmp_path: Path) -> None:
+    result = run_audit(tmp_path, "http://127.0.0.1:9/v1/querybatch")
+    assert result.code == 0
+    assert result.text.startswith("audit of dependencies: not run: http://127.0.0.1:9/v1/querybatch can't be asked (")
+    assert "advisories\n" not in result.text
 
 
 @pytest.mark.parametrize("body", [b"<html>Sign in</html>", b"[]", b'{"results": [{}]}', b'{"results": [1, 2]}'])
-def test_an_answer_that_is_none_is_not_taken_for_nothing_found(tmp_path: Path, body: bytes) -> None:
-    with source(lambda _: body, []) as url:
-        said = audit(tmp_path, url)
-    assert (said.code, "not run: " in said.words) == (0, True)
+def test_malformed_answer_is_reported_as_not_run(tmp_path: Path, body: bytes) -> None:
+    with serve_advisories(lambda _: body, []) as url:
+        result = run_audit(tmp_path, url)
+    assert (result.code, "not run: " in result.text) == (0, True)
 
 
-def test_what_is_locked_is_what_is_asked_for_in_ci() -> None:
+def test_ci_runs_the_audit() -> None:
     assert ".ci/audit.py" in (ROOT / ".ci/run").read_text()

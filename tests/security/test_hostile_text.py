@@ -1,8 +1,4 @@
-"""Whatever others write, wherever it is shown: it mentions, links and formats nothing, hides nothing, and moves no cursor.
-
-`SAID` is tried in every field that somebody else can fill: titles, paths, logins, checks' names, reasons, values of a
-configuration, owners, and all that a model was talked into.
-"""
+"""Hostile text in every foreign field: it mentions, links, formats and hides nothing, and moves no cursor."""
 
 import json
 import re
@@ -29,7 +25,7 @@ from tests.worker.publishing.texts.samples import (
     rejected,
 )
 from tests.worker.publishing.texts.test_comments import ask
-from worker.domain.check.check_run import Annotation, CheckContent, Conclusion
+from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.overrides import Contest, HumanDecisions, Override, ReviewDecision
 from worker.domain.config.app_permissions import AppInstallation, RepositoryProtection, Requirement
 from worker.domain.config.command_permissions import CommandRefusal, Role
@@ -68,9 +64,9 @@ from worker.publishing.texts.phrases import proposals
 from worker.publishing.texts.states import failed_content, waiting_for_ci_content
 from worker.publishing.texts.terminal import Ink, TerminalPage, verdict_report
 
-NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
+AT: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 END: Final = "END OF IT"
-SAID: Final[Mapping[str, str]] = {
+HOSTILE_TEXTS: Final[Mapping[str, str]] = {
     "everything": HOSTILE,
     "lines": "a\n\n# Title\n\n/override ok\n/lgtm\n@acme/team\n\n---\n\n> quote\n\n- [x] done\n1. one\n",
     "command": "/override ok",
@@ -95,20 +91,21 @@ SAID: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 WORST: Final = ("lines", "command", "fence", "comment", "screen", "order", "unseen")
-"""Tried each time; the others beside the default suite."""
+"""Tried in the default suite; the others are slow."""
 
-EACH: Final = [
-    pytest.param(said, id=name, marks=() if name in WORST else pytest.mark.slow) for name, said in SAID.items()
+EACH_HOSTILE_TEXT: Final = [
+    pytest.param(hostile, id=name, marks=() if name in WORST else pytest.mark.slow)
+    for name, hostile in HOSTILE_TEXTS.items()
 ]
 
-OURS: Final = frozenset(
+OWN_FIELDS: Final = frozenset(
     {
         "eval_id", "parent_eval_id", "carried_from", "repository", "head_sha", "base_sha", "merge_base_sha", "sha", "fingerprint",
         "judge_pricing_version", "prompt_version", "diff", "status", "verdict_version", "decision", "kind", "signals",
         "dossier_version", "mode",
     }
 )  # fmt: skip
-"""What nobody else fills: ids, commits, closed words."""
+"""Fields without foreign text: ids, commits, enumerations."""
 
 ELEMENTS: Final = frozenset(
     {
@@ -122,24 +119,26 @@ OWN_HTML: Final = re.compile(r"</?code>|(?:<details><summary>Earlier verdicts \(
 INKS: Final = re.compile("|".join(rf"\x1b\[{ink}m" for ink in Ink) + r"|\x1b\[0m")
 
 
-def poisoned(value: Any, said: str) -> Any:
-    """The same with *said* in every text that is not ours."""
+def poison(value: Any, hostile: str) -> Any:
+    """A copy with *hostile* in every foreign text."""
     if isinstance(value, BaseModel):
-        changes = {name: poisoned(getattr(value, name), said) for name in type(value).model_fields if name not in OURS}
+        changes = {
+            name: poison(getattr(value, name), hostile) for name in type(value).model_fields if name not in OWN_FIELDS
+        }
         return value.model_copy(update=changes)
     if isinstance(value, tuple):
-        return tuple(poisoned(one, said) for one in cast("tuple[Any, ...]", value))
+        return tuple(poison(item, hostile) for item in cast("tuple[Any, ...]", value))
     if isinstance(value, Enum) or not isinstance(value, str):
         return value
-    return said
+    return hostile
 
 
-PLACE: Final = EvidencePointer(path="upload.py", line=3, end_line=4, quote="quoted", note="noted")
+EVIDENCE: Final = EvidencePointer(path="upload.py", line=3, end_line=4, quote="quoted", note="noted")
 FULL: Final[dict[str, Any]] = {
     "author_agent": "copilot",
-    "evidence": (PLACE, PLACE.model_copy(update={"line": None, "end_line": None})),
+    "evidence": (EVIDENCE, EVIDENCE.model_copy(update={"line": None, "end_line": None})),
     "criteria": (
-        CriterionVerdict(id="AC1", status=CriterionStatus.MISSING, claimed=True, evidence=(PLACE,), note="noted"),
+        CriterionVerdict(id="AC1", status=CriterionStatus.MISSING, claimed=True, evidence=(EVIDENCE,), note="noted"),
     ),
     "claims": (ClaimVerdict(claim="claimed", status=ClaimStatus.UNSUPPORTED, note="noted"),),
     "scores": (Score(criterion="c", score=3, reasoning="reasoned", improvement="improved"),),
@@ -159,194 +158,198 @@ CI: Final = Ci(
 )
 
 
-def verdicts(said: str) -> Iterator[Verdict]:
-    signals = {"opinions": said, "opinions_agree": False, "what_works": said, "what_does_not": said}
-    model = {"judge_model": said, "judge_kind": JudgeKind.HYBRID}
-    made: tuple[Verdict, ...] = (
+def verdicts(hostile: str) -> Iterator[Verdict]:
+    signals = {"opinions": hostile, "opinions_agree": False, "what_works": hostile, "what_does_not": hostile}
+    model = {"judge_model": hostile, "judge_kind": JudgeKind.HYBRID}
+    samples: tuple[Verdict, ...] = (
         rejected(**FULL),
         accepted(**{**FULL, "criteria": (), "coverage": Coverage(read=("upload.py",)), "closing_conditions": ()}),
         *(abstained(reason, **FULL) for reason in (AbstainReason.CI_FAILED, AbstainReason.NEEDS_HUMAN)),
     )
-    for one in made:
-        yield poisoned(one, said).model_copy(update={"signals": signals, **model, "author_agent": "copilot"})
+    for verdict in samples:
+        yield poison(verdict, hostile).model_copy(update={"signals": signals, **model, "author_agent": "copilot"})
 
 
-def judged(said: str) -> Dossier:
-    known = dossier(
+def poisoned_dossier(hostile: str) -> Dossier:
+    unpoisoned = dossier(
         ci=CI, case_error="line 1", files_unread=(*UNREAD, UnreadFile(path="b.py", reason=UNREAD[0].reason)),
         guidance=(Guidance(path="AGENTS.md", text="rules"),),
     )  # fmt: skip
-    return poisoned(known, said)
+    return poison(unpoisoned, hostile)
 
 
-def configurations(said: str) -> Iterator[Dossier]:
-    """Files that hold *said*: as values, as a key, as patterns, and as what is no configuration at all."""
-    quoted = json.dumps(said)
+def configurations(hostile: str) -> Iterator[Dossier]:
+    """Files that hold *hostile* as a value, a key, a pattern, and as an invalid configuration."""
+    quoted = json.dumps(hostile)
     harmless = "never_send: [a]\n"
-    for text in (f"model: {quoted}\n", f"{quoted}: 1\n", f"never_send: [{quoted}]\nci_ignore: [{quoted}]\n", said):
+    for text in (f"model: {quoted}\n", f"{quoted}: 1\n", f"never_send: [{quoted}]\nci_ignore: [{quoted}]\n", hostile):
         yield dossier_editing_config(text, harmless)
         yield dossier_editing_config(harmless, text)
 
 
-def checks(said: str) -> Iterator[CheckContent]:
-    """Every check that says something of others."""
-    yield from (check_content(one, judged(said)) for one in verdicts(said))
-    yield from (check_content(rejected(), one) for one in configurations(said))
-    yield waiting_for_ci_content([said, said], NOON)
-    yield failed_content(said, said)
-    place, published = (
+def checks(hostile: str) -> Iterator[CheckContent]:
+    """Every check run with foreign text."""
+    yield from (check_content(item, poisoned_dossier(hostile)) for item in verdicts(hostile))
+    yield from (check_content(rejected(), item) for item in configurations(hostile))
+    yield waiting_for_ci_content([hostile, hostile], AT)
+    yield failed_content(hostile, hostile)
+    location, published = (
         merge_group.GroupLocation("https://github.com", "acme/widgets", 12),
-        PublishedCheckRun(CheckRunId(5), "neutral", said),
+        PublishedCheckRun(CheckRunId(5), "neutral", hostile),
     )
-    accept, reject = poisoned(accepted(), said), poisoned(rejected(), said)
-    yield merge_group.carried_over_content(place, accept, published)
-    yield merge_group.passed_content(place, GroupPasses(Conclusion.NEUTRAL, published))
-    yield from (merge_group.stopped_content(place, GroupStops(why, published, reject)) for why in GroupStopReason)
-    yield merge_group.group_failed_content(place, said)
-    word: dict[str, Any] = {"login": said, "reason": said, "at": NOON}
-    override, contest = Override.model_construct(**word), Contest.model_construct(**word)
-    review = ReviewDecision.model_construct(**word, is_approved=True)
+    accept, reject = poison(accepted(), hostile), poison(rejected(), hostile)
+    yield merge_group.carried_over_content(location, accept, published)
+    yield merge_group.passed_content(location, GroupPasses(Conclusion.NEUTRAL, published))
+    yield from (merge_group.stopped_content(location, GroupStops(why, published, reject)) for why in GroupStopReason)
+    yield merge_group.group_failed_content(location, hostile)
+    fields: dict[str, Any] = {"login": hostile, "reason": hostile, "at": AT}
+    override, contest = Override.model_construct(**fields), Contest.model_construct(**fields)
+    review = ReviewDecision.model_construct(**fields, is_approved=True)
     unproven = abstained(AbstainReason.NEEDS_HUMAN)
-    for spoken in (HumanDecisions(override=override, contest=contest), HumanDecisions(review=review, contest=contest)):
+    for decisions in (
+        HumanDecisions(override=override, contest=contest),
+        HumanDecisions(review=review, contest=contest),
+    ):
         yield overrides.with_decisions(
-            overrides.unjudged_content(), spoken, unproven, overrides.RequestedReviews((said, said))
+            overrides.unjudged_content(), decisions, unproven, overrides.RequestedReviews((hostile, hostile))
         )
 
 
-def comments(said: str) -> Iterator[str]:
-    """Everything that Assay writes into a conversation."""
-    for one in verdicts(said):
-        on_record = [ledger_entry_of("a", 1).model_copy(update={"verdict": each}) for each in (one, rejected(), one)]
+def comments(hostile: str) -> Iterator[str]:
+    """Every comment of Assay."""
+    for verdict in verdicts(hostile):
+        on_record = [
+            ledger_entry_of("a", 1).model_copy(update={"verdict": recorded_})
+            for recorded_ in (verdict, rejected(), verdict)
+        ]
         yield answers.feedback_comment(on_record, 5)
-    yield answers.unknown_command_comment(ask(CommandName.REJUDGE).model_copy(update={"misspelt": said}))
-    asked = ask().model_copy(update={"login": said, "reason": said})
-    yield from (answers.refusal_comment(asked, why, Role.READ, said) for why in CommandRefusal)
-    yield answers.pause_comment(JudgingPause.model_construct(by=said, at=NOON, until=NOON, reason=said))
+    yield answers.unknown_command_comment(ask(CommandName.REJUDGE).model_copy(update={"misspelt": hostile}))
+    request = ask().model_copy(update={"login": hostile, "reason": hostile})
+    yield from (answers.refusal_comment(request, why, Role.READ, hostile) for why in CommandRefusal)
+    yield answers.pause_comment(JudgingPause.model_construct(by=hostile, at=AT, until=AT, reason=hostile))
 
 
-def human(text: str) -> str:
-    """Without the block for programs at its end, which is held by a test of its own."""
+def without_json_block(text: str) -> str:
+    """The text without the JSON block at its end, which another test holds."""
     return text.rpartition("<details>")[0] or text
 
 
 def is_unseen(char: str) -> bool:
-    """By Unicode's own tables, not by ours."""
+    """Whether a character is invisible by the tables of Unicode."""
     return unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} or (
         unicodedata.category(char) == "Cf" and not unicodedata.name(char, "").startswith(("ARABIC", "SYRIAC", "KAITHI"))
     )  # those scripts' signs have shapes
 
 
-def unseen(text: str, but: str) -> set[str]:
+def invisible_characters(text: str, but: str) -> set[str]:
     return {f"U+{ord(char):04X}" for char in text if is_unseen(char) and char not in but}
 
 
-def html(tokens: Iterable[Token]) -> Iterator[str]:
-    """What a browser reads as tags or comments."""
+def raw_html(tokens: Iterable[Token]) -> Iterator[str]:
+    """The tags and comments of a page."""
     for token in tokens:
         if token.type.startswith("html_"):
             yield token.content
-        yield from html(token.children or ())
+        yield from raw_html(token.children or ())
 
 
-def does_nothing(markdown: str) -> None:
+def assert_inert(markdown: str) -> None:
     page = render(markdown)
     assert set(page.tags) <= ELEMENTS, set(page.tags) - ELEMENTS
     assert [url for url in page.links if not url.startswith(REPOSITORY)] == []
     assert not ACTIVE.search(OWN_WORDS.sub("", page.plain)), ACTIVE.search(OWN_WORDS.sub("", page.plain))
-    assert unseen(markdown, "\n\t") == set()
-    assert [one for one in html(GITHUB.parse(markdown)) if not OWN_HTML.fullmatch(one)] == []
+    assert invisible_characters(markdown, "\n\t") == set()
+    assert [tag for tag in raw_html(GITHUB.parse(markdown)) if not OWN_HTML.fullmatch(tag)] == []
     markdown.encode()
 
 
-@pytest.mark.parametrize("said", EACH)
-def test_on_a_check_it_does_nothing(said: str) -> None:
-    for content in checks(said):
-        does_nothing(content.summary)
-        does_nothing(human(content.text))
-        assert unseen(content.title, "") == set(), content.title
+@pytest.mark.parametrize("hostile", EACH_HOSTILE_TEXT)
+def test_hostile_text_has_no_effect_in_a_check_run(hostile: str) -> None:
+    for content in checks(hostile):
+        assert_inert(content.summary)
+        assert_inert(without_json_block(content.text))
+        assert invisible_characters(content.title, "") == set(), content.title
         assert "\n" not in content.title
-        for one in content.annotations:
-            assert unseen(annotation(one), "\n\t") == set()
+        for annotation in content.annotations:
+            assert invisible_characters(f"{annotation.title}{annotation.message}", "\n\t") == set()
 
 
-def annotation(one: Annotation) -> str:
-    """Its words; GitHub shows them as they are. The path has to be the file's own."""
-    return f"{one.title}{one.message}"
-
-
-@pytest.mark.parametrize("said", EACH)
-def test_in_a_comment_it_does_nothing_and_is_no_command_to_any_bot(said: str) -> None:
-    first = said.partition("\n")[0].strip()
-    for text in comments(said):
-        does_nothing(text)
+@pytest.mark.parametrize("hostile", EACH_HOSTILE_TEXT)
+def test_hostile_text_has_no_effect_in_a_comment_and_is_no_bot_command(hostile: str) -> None:
+    first = hostile.partition("\n")[0].strip()
+    for text in comments(hostile):
+        assert_inert(text)
         lines = [line.lstrip(" >-*") for line in text.splitlines()]
         assert [line for line in lines if line.startswith("/")] == []
         assert [line for line in text.splitlines() if first and line.startswith(first)] == [], (
-            "nobody else begins a line"
+            "foreign text begins no line"
         )
 
 
-@pytest.mark.parametrize("said", EACH)
-def test_all_of_it_is_seen_by_who_reads(said: str) -> None:
-    """What comes behind it is not swallowed: no comment, no tag, no fence is left open."""
-    for content in checks(f"{said} {END}"):
+@pytest.mark.parametrize("hostile", EACH_HOSTILE_TEXT)
+def test_hostile_text_hides_nothing_after_it(hostile: str) -> None:
+    """No comment, tag or fence is left open."""
+    for content in checks(f"{hostile} {END}"):
         page = render(content.summary)
-        whole = " ".join(page.all.split())
-        assert whole.count(END) == " ".join(content.summary.split()).replace("&#8203;", "").count(END)
+        visible = " ".join(page.all.split())
+        assert visible.count(END) == " ".join(content.summary.split()).replace("&#8203;", "").count(END)
 
 
-def terminals(said: str, page: TerminalPage) -> Iterator[str]:
-    """Everything that a terminal shows of others."""
-    yield from (verdict_report(one, judged(said), page, [said]) for one in verdicts(said))
-    for one in configurations(said):
-        yield verdict_report(rejected(), one, page, proposals(one))
-    word: dict[str, Any] = {"login": said, "reason": said, "at": NOON}
-    spoken = HumanDecisions(override=Override.model_construct(**word), contest=Contest.model_construct(**word))
+def terminal_texts(hostile: str, page: TerminalPage) -> Iterator[str]:
+    """Every terminal text with foreign text."""
+    yield from (verdict_report(item, poisoned_dossier(hostile), page, [hostile]) for item in verdicts(hostile))
+    for item in configurations(hostile):
+        yield verdict_report(rejected(), item, page, proposals(item))
+    fields: dict[str, Any] = {"login": hostile, "reason": hostile, "at": AT}
+    decisions = HumanDecisions(override=Override.model_construct(**fields), contest=Contest.model_construct(**fields))
     evaluation = evaluated(
-        concern=said,
-        rubric_id=said,
-        rubric_version=said,
-        evidence=[{"path": said, "line": 3}],
+        concern=hostile,
+        rubric_id=hostile,
+        rubric_version=hostile,
+        evidence=[{"path": hostile, "line": 3}],
         subject={"kind": "submission", "head_sha": "a" * 40},
     )
-    yield stats_texts.history_text(said, [evaluation], [], page, {"a" * 40: spoken})
-    told = {"repository": said, "sha": "a" * 40, "number": 3, "state": "none", "why": said, "verdict": None}
-    yield audit.wait_status_text(told, page)
+    yield stats_texts.history_text(hostile, [evaluation], [], page, {"a" * 40: decisions})
+    status = {"repository": hostile, "sha": "a" * 40, "number": 3, "state": "none", "why": hostile, "verdict": None}
+    yield audit.wait_status_text(status, page)
     verdict = {
         "subject": {"installation_id": 100},
         "decision": "reject",
-        "category": said,
+        "category": hostile,
         "abstain_reason": None,
-        "concern": said,
-        "next_step": said,
-        "eval_id": said,
+        "concern": hostile,
+        "next_step": hostile,
+        "eval_id": hostile,
     }
-    yield audit.wait_status_text({**told, "verdict": verdict}, page)
-    suspension = JudgingPause.model_construct(by=said, at=NOON, until=NOON, reason=said, repository=said)
+    yield audit.wait_status_text({**status, "verdict": verdict}, page)
+    suspension = JudgingPause.model_construct(by=hostile, at=AT, until=AT, reason=hostile, repository=hostile)
     yield states.pause_list([ActivePause(suspension, is_everywhere=False)])
-    text = f"model: {json.dumps(said)}\n{json.dumps(said)}: 1\n"
-    yield mistake_report(read_config(text).problems, text, said, page)
-    yield mistake_report(read_config(said).problems, said, said, page)
-    texts = (ConfigText(origin=ConfigOrigin.REPOSITORY, text=f"never_send: [{json.dumps(said)}]\n"),)
-    yield effective_report(resolve_config(texts), {ConfigOrigin.REPOSITORY: said}, page)
-    installed = AppInstallation(1, said, {}, said, is_suspended=True)
-    gate = RepositoryProtection(said, installed, said, (Requirement(said, 5),), has_queue=True)
-    lines = [*gate_lines(gate, 4, said, Authors()), *installation_lines({"merge_queues": "read"}, [installed], said)]
+    text = f"model: {json.dumps(hostile)}\n{json.dumps(hostile)}: 1\n"
+    yield mistake_report(read_config(text).problems, text, hostile, page)
+    yield mistake_report(read_config(hostile).problems, hostile, hostile, page)
+    texts = (ConfigText(origin=ConfigOrigin.REPOSITORY, text=f"never_send: [{json.dumps(hostile)}]\n"),)
+    yield effective_report(resolve_config(texts), {ConfigOrigin.REPOSITORY: hostile}, page)
+    installed = AppInstallation(1, hostile, {}, hostile, is_suspended=True)
+    gate = RepositoryProtection(hostile, installed, hostile, (Requirement(hostile, 5),), has_queue=True)
+    lines = [
+        *gate_lines(gate, 4, hostile, Authors()),
+        *installation_lines({"merge_queues": "read"}, [installed], hostile),
+    ]
     yield doctor_report(lines, page)
 
 
-@pytest.mark.parametrize("said", EACH)
-def test_in_a_terminal_it_moves_no_cursor_and_hides_nothing(said: str) -> None:
-    for text in terminals(said, TerminalPage(has_colour=True)):
-        assert unseen(INKS.sub("", text), "\n\t") == set(), text
-    for text in terminals(said, TerminalPage()):
-        assert unseen(text, "\n\t") == set(), text
+@pytest.mark.parametrize("hostile", EACH_HOSTILE_TEXT)
+def test_hostile_text_moves_no_terminal_cursor_and_hides_nothing(hostile: str) -> None:
+    for text in terminal_texts(hostile, TerminalPage(has_colour=True)):
+        assert invisible_characters(INKS.sub("", text), "\n\t") == set(), text
+    for text in terminal_texts(hostile, TerminalPage()):
+        assert invisible_characters(text, "\n\t") == set(), text
 
 
-def test_configurations_edits_are_shown_at_all() -> None:
-    assert any(check_run.proposed_changes(one) for one in configurations("x"))
+def test_configuration_edits_are_shown() -> None:
+    assert any(check_run.proposed_changes(changed) for changed in configurations("x"))
 
 
-def test_every_sign_that_is_not_seen_is_known() -> None:
+def test_every_invisible_character_is_known() -> None:
     missed = {f"U+{code:04X}" for code in range(0x110000) if is_unseen(chr(code)) and not INVISIBLE.match(chr(code))}
     assert missed == {"U+0009", "U+000A"}

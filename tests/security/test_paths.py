@@ -1,4 +1,4 @@
-"""Paths that others chose: of links, of diffs, of a case. None of them leads out of what is judged."""
+"""Hostile paths in symlinks, diffs and cases: none leads out of the judged repository."""
 
 import json
 import os
@@ -26,92 +26,92 @@ OUTSIDE = (
 
 
 @pytest.fixture
-def outside(tmp_path: Path) -> Path:
-    """A file beside the checkout, whose text must not be seen."""
+def outside_file(tmp_path: Path) -> Path:
+    """A secret file beside the checkout."""
     path = tmp_path / "secret.txt"
     path.write_text(f"{SECRET} = 1\n")
     return path
 
 
 @pytest.fixture
-def laptop(tmp_path: Path) -> LocalRepository:
+def repository(tmp_path: Path) -> LocalRepository:
     return LocalRepository(tmp_path / "widgets")
 
 
-def whole(laptop: LocalRepository, case: str | None = None) -> str:
-    return laptop.dossier(case=case).model_dump_json()
+def dossier_json(repository: LocalRepository, case: str | None = None) -> str:
+    return repository.dossier(case=case).model_dump_json()
 
 
-def test_links_are_judged_as_links_wherever_they_lead(laptop: LocalRepository, outside: Path) -> None:
+def test_symlinks_are_judged_as_links(repository: LocalRepository, outside_file: Path) -> None:
     links = {
-        "AGENTS.md": outside, "link.py": outside, ".github/assay.yml": outside, "up.py": Path("../secret.txt"),
-        "folder": outside.parent, "passwd": Path("/etc/passwd"), "loop": Path("loop"), "git": Path(".git/config"),
+        "AGENTS.md": outside_file, "link.py": outside_file, ".github/assay.yml": outside_file, "up.py": Path("../secret.txt"),
+        "folder": outside_file.parent, "passwd": Path("/etc/passwd"), "loop": Path("loop"), "git": Path(".git/config"),
     }  # fmt: skip
     for branch in ("main", "later"):
-        laptop.git("switch", "--quiet", *(["--create"] if branch == "later" else []), branch)
+        repository.git("switch", "--quiet", *(["--create"] if branch == "later" else []), branch)
         for name, target in links.items():
-            (laptop.folder / name).parent.mkdir(exist_ok=True)
-            (laptop.folder / name).unlink(missing_ok=True)
-            (laptop.folder / name).symlink_to(
+            (repository.folder / name).parent.mkdir(exist_ok=True)
+            (repository.folder / name).unlink(missing_ok=True)
+            (repository.folder / name).symlink_to(
                 target if branch == "main" else f"{target}x" if name == "loop" else target
             )
-        laptop.commit({"a.py": f"import {branch}\n"})
-    said = whole(laptop)
-    assert SECRET not in said
-    assert "root:x:0:0" not in said
-    assert "[core]" not in said
+        repository.commit({"a.py": f"import {branch}\n"})
+    text = dossier_json(repository)
+    assert SECRET not in text
+    assert "root:x:0:0" not in text
+    assert "[core]" not in text
 
 
-def test_a_folder_that_became_a_link_is_not_walked_through(laptop: LocalRepository, outside: Path) -> None:
-    laptop.commit({"src/a.py": "one\n"})
-    (laptop.folder / "src" / "a.py").unlink()
-    (laptop.folder / "src").rmdir()
-    (laptop.folder / "src").symlink_to(outside.parent)
-    assert SECRET not in whole(laptop), "what is not committed is not read at all"
-    laptop.commit({})
-    assert SECRET not in whole(laptop)
+def test_folder_replaced_by_a_symlink_is_not_followed(repository: LocalRepository, outside_file: Path) -> None:
+    repository.commit({"src/a.py": "one\n"})
+    (repository.folder / "src" / "a.py").unlink()
+    (repository.folder / "src").rmdir()
+    (repository.folder / "src").symlink_to(outside_file.parent)
+    assert SECRET not in dossier_json(repository), "uncommitted files are not read"
+    repository.commit({})
+    assert SECRET not in dossier_json(repository)
 
 
-def test_what_a_case_cites_outside_of_the_checkout_is_not_looked_at(laptop: LocalRepository, outside: Path) -> None:
-    laptop.commit({"a.py": "one\n"})
-    cited = [one.format(str(outside).lstrip("/")) for one in OUTSIDE]
-    claims = "".join(f"  - {{criterion: AC1, addressed_by: {json.dumps(one)}, evidence: x}}\n" for one in cited)
-    said = whole(laptop, f"summary: x\nac_coverage:\n{claims}")
-    assert SECRET not in said
-    assert set(text_by_path(laptop.dossier())) == {"a.py"}
+def test_case_citing_paths_outside_the_checkout_reads_nothing(repository: LocalRepository, outside_file: Path) -> None:
+    repository.commit({"a.py": "one\n"})
+    cited = [path.format(str(outside_file).lstrip("/")) for path in OUTSIDE]
+    claims = "".join(f"  - {{criterion: AC1, addressed_by: {json.dumps(path)}, evidence: x}}\n" for path in cited)
+    text = dossier_json(repository, f"summary: x\nac_coverage:\n{claims}")
+    assert SECRET not in text
+    assert set(text_by_path(repository.dossier())) == {"a.py"}
 
 
 @pytest.mark.parametrize("name", ["..", "../x", ".git/config", "/etc/passwd", "a/../../b"])
-def test_git_makes_no_tree_with_such_a_name_and_if_it_did_nothing_of_it_is_read(
-    laptop: LocalRepository, outside: Path, name: str
-) -> None:
-    blob = laptop.git("hash-object", "-w", "--stdin", given=b"x = 1\n")
-    tree = laptop.git("mktree", given=f"100644 blob {blob}\ta.py\n".encode())
+def test_git_tree_with_a_hostile_name_reads_nothing(repository: LocalRepository, outside_file: Path, name: str) -> None:
+    blob = repository.git("hash-object", "-w", "--stdin", given=b"x = 1\n")
+    tree = repository.git("mktree", given=f"100644 blob {blob}\ta.py\n".encode())
     raw = b"100644 " + name.encode() + b"\0" + bytes.fromhex(blob)
-    bent = laptop.git("hash-object", "-w", "-t", "tree", "--literally", "--stdin", given=raw)
-    base = laptop.git("commit-tree", tree, given=b"base")
-    head = laptop.git("commit-tree", bent, "-p", base, given=b"head")
-    laptop.git("update-ref", "refs/heads/base", base)
-    laptop.git("update-ref", "refs/heads/bent", head)
+    bent = repository.git("hash-object", "-w", "-t", "tree", "--literally", "--stdin", given=raw)
+    base = repository.git("commit-tree", tree, given=b"base")
+    head = repository.git("commit-tree", bent, "-p", base, given=b"head")
+    repository.git("update-ref", "refs/heads/base", base)
+    repository.git("update-ref", "refs/heads/bent", head)
     try:
-        said = laptop.dossier(base="base", head="bent").model_dump_json()
+        text = repository.dossier(base="base", head="bent").model_dump_json()
     except AssayError as refused:
-        said = str(refused)
-    assert SECRET not in said
-    assert "root:x:0:0" not in said
-    assert "[core]" not in said
-    assert outside.read_text().startswith(SECRET), "and nothing was written there"
+        text = str(refused)
+    assert SECRET not in text
+    assert "root:x:0:0" not in text
+    assert "[core]" not in text
+    assert outside_file.read_text().startswith(SECRET), "the file outside is unchanged"
 
 
 @pytest.mark.slow
-def test_a_recorded_dossier_reads_and_writes_no_file_that_it_names(tmp_path: Path, outside: Path) -> None:
+def test_dossier_reads_and_writes_no_file_that_it_names(tmp_path: Path, outside_file: Path) -> None:
     plain = dossier()
-    names = [one.format(str(outside).lstrip("/")) for one in OUTSIDE if not one.startswith("~")]
+    names = [template.format(str(outside_file).lstrip("/")) for template in OUTSIDE if not template.startswith("~")]
     diff = "".join(
         f"diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x = 1\n"
         for name in names
     )
-    bent = plain.model_copy(update={"diff": diff, "files": tuple(HeadFile(path=one, text="x = 1\n") for one in names)})
+    bent = plain.model_copy(
+        update={"diff": diff, "files": tuple(HeadFile(path=path, text="x = 1\n") for path in names)}
+    )
     file = tmp_path / "in" / "dossier.json"
     file.parent.mkdir()
     file.write_text(bent.model_dump_json(exclude_unset=True))
@@ -125,19 +125,19 @@ def test_a_recorded_dossier_reads_and_writes_no_file_that_it_names(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_files_that_the_caller_names_are_read_once_and_only_they(
-    laptop: LocalRepository, tmp_path: Path, outside: Path
+def test_caller_named_files_are_the_only_ones_read(
+    repository: LocalRepository, tmp_path: Path, outside_file: Path
 ) -> None:
-    """`--issue` and `--dossier` are the caller's own: a link is followed, what stands in it is not."""
-    laptop.commit({"a.py": "one\n"})
+    """A symlink that the caller names is followed; paths in its content are not."""
+    repository.commit({"a.py": "one\n"})
     issue = tmp_path / "issue.md"
-    issue.write_text(f"- [ ] see {outside}\n- [ ] ![x](../secret.txt)\n@../secret.txt\n!include ../secret.txt\n")
+    issue.write_text(f"- [ ] see {outside_file}\n- [ ] ![x](../secret.txt)\n@../secret.txt\n!include ../secret.txt\n")
     link = tmp_path / "link.md"
     link.symlink_to(issue)
     environ = environment(tmp_path / "state")
-    done = run_assay("judge", "--base", "main", "--issue", str(link), "--json", environ=environ, cwd=laptop.folder)
+    done = run_assay("judge", "--base", "main", "--issue", str(link), "--json", environ=environ, cwd=repository.folder)
     assert json.loads(done.stdout)["decision"], done.stderr
     assert SECRET not in done.stdout + done.stderr
     for wrong in (str(tmp_path), str(tmp_path / "none"), os.devnull):
-        refused = run_assay("judge", "--dossier", wrong, environ=environ, cwd=laptop.folder)
+        refused = run_assay("judge", "--dossier", wrong, environ=environ, cwd=repository.folder)
         assert (refused.returncode, "Traceback" in refused.stderr) == (2, False), refused.stderr

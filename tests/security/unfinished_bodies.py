@@ -1,4 +1,4 @@
-"""Bodies that do not end, sent to a web server of its own with a real Redis, and signed deliveries in between."""
+"""Unfinished bodies, sent to a web process with a real Redis, and signed deliveries in between."""
 
 import asyncio
 import time
@@ -10,11 +10,11 @@ from bench.intake import is_whole, memory_mib, signed_requests, web_server_alone
 GROWS_MIB: Final = 40
 SENT_IN_S: Final = 10.0
 CONNECTING: Final = 100
-"""How many connect at a time."""
+"""Concurrent attempts to connect."""
 
 
 async def hold_open(address: tuple[str, int], sent: bytes, turns: asyncio.Semaphore, is_over: asyncio.Event) -> None:
-    """Send all but the end of a body, and keep the connection until the server ends it or all is over."""
+    """Send all but the end of a body, and keep the connection until the server closes it or the attack is over."""
     try:
         async with turns:
             reader, writer = await asyncio.open_connection(*address, limit=4096)
@@ -27,11 +27,11 @@ async def hold_open(address: tuple[str, int], sent: bytes, turns: asyncio.Semaph
             wait.cancel()
         writer.close()
     except (OSError, TimeoutError):
-        return  # the server ended it or stopped reading it, which it may
+        return  # the server may close it or stop reading
 
 
 async def deliver_meanwhile(address: tuple[str, int], is_over: asyncio.Event) -> tuple[list[float], list[str]]:
-    """Signed deliveries, one after the other: the time of each in ms, and the answers of those that were refused."""
+    """The times of consecutive signed deliveries in ms, and the answers to refused ones."""
     took, refused, feed = list[float](), list[str](), signed_requests()
     while not is_over.is_set():
         began = time.perf_counter()
@@ -50,7 +50,7 @@ async def deliver_meanwhile(address: tuple[str, int], is_over: asyncio.Event) ->
 
 
 async def attack(url: str, connections: int, kilobytes: int) -> tuple[list[float], list[str]]:
-    """All connections, and the deliveries in between."""
+    """Hold all connections open, and deliver in between."""
     size = kilobytes * 1024
     head = (
         "POST /github/webhooks HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nX-GitHub-Event: push\r\n"
@@ -62,14 +62,14 @@ async def attack(url: str, connections: int, kilobytes: int) -> tuple[list[float
     sent = head.encode() + b"x" * size
     holding = [asyncio.create_task(hold_open(address, sent, turns, is_over)) for _ in range(connections)]
     await asyncio.sleep(0)
-    await turns.acquire()  # behind all others, which have sent by then
+    await turns.acquire()  # after all others, which have sent by then
     is_over.set()
     await asyncio.gather(*holding)
     return await delivering
 
 
 def measure_slow(connections: int, kilobytes: int) -> tuple[float, float, list[float], list[str]]:
-    """Memory at rest and at most, in MiB, the time of each signed delivery, and those that were refused."""
+    """Memory at rest and at its peak in MiB, and what `deliver_meanwhile` returns."""
     with web_server_alone() as (ours, _):
         at_rest = memory_mib(ours.process.pid, "VmHWM")
         took, refused = asyncio.run(attack(ours.url, connections, kilobytes))

@@ -1,4 +1,4 @@
-"""An address that others wrote is text: nobody calls there, and where GitHub sends us on, our token stays behind."""
+"""Outgoing requests: a URL in foreign text is never called, and a redirect never carries our token."""
 
 import json
 import re
@@ -10,8 +10,7 @@ from typing import Final
 import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
-from werkzeug import Request as Asked
-from werkzeug import Response as Answered
+from werkzeug import Request, Response
 
 from tests.app.cli.assay_command import environment, run_assay
 from tests.conversations.conftest import anthropic_server, github, product, redis, shared_product, world
@@ -26,25 +25,18 @@ from worker.clock import SystemClock
 from worker.domain.dossier import Ci, CiCheck, CiState
 from worker.settings import AppCredentials, Settings, Timing
 
-__all__ = [
-    "anthropic_server",
-    "github",
-    "product",
-    "redis",
-    "shared_product",
-    "world",
-]  # the stage of the conversations
+__all__ = ["anthropic_server", "github", "product", "redis", "shared_product", "world"]  # fixtures of the conversations
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 TOKEN: Final = "ghp_" + "canaryOfTheInstallation0000000000000"
 LOG: Final = "/repos/acme/widgets/actions/jobs/5/logs"
 
-CALLERS: Final = {
+NETWORK_MODULES: Final = {
     "aiohttp", "anthropic", "asyncio", "ftplib", "githubkit", "http.client", "http.server", "httpx", "httpx2", "imaplib",
     "poplib", "redis", "requests", "smtplib", "socket", "socketserver", "ssl", "subprocess", "telnetlib", "urllib.request",
     "urllib3", "webbrowser", "xmlrpc.client",
 }  # fmt: skip
-WHO_MAY_CALL: Final = {
+ALLOWED_MODULES: Final = {
     "app/web/api.py": "waits, and opens no connection",
     "app/web/asgi.py": "listens",
     "app/cli/serve.py": "starts our own commands",
@@ -65,24 +57,25 @@ WHO_MAY_CALL: Final = {
     "worker/adapters/redis/connection/client.py": "REDIS_URL",
     "worker/wiring/figures.py": "starts our own interpreter",
 }
-"""Every module that could call anybody, and whom: an operator's setting, the caller's own argument, or this machine."""
+"""Every module that can open a connection, and to what: an operator's setting, the caller's argument, or this machine."""
 
 
 IMPORT: Final = re.compile(
-    rf"^\s*(?:import|from)\s+(?:{'|'.join(re.escape(one) for one in CALLERS)})\b(?!\.(?:parse|error))", re.MULTILINE
+    rf"^\s*(?:import|from)\s+(?:{'|'.join(re.escape(module) for module in NETWORK_MODULES)})\b(?!\.(?:parse|error))",
+    re.MULTILINE,
 )
 
 
-def test_only_modules_that_are_known_for_it_can_call_anybody() -> None:
+def test_only_listed_modules_can_open_connections() -> None:
     files = {
         path: path.read_text(encoding="utf-8") for name in ("app", "worker") for path in (ROOT / name).rglob("*.py")
     }
-    able = {str(path.relative_to(ROOT)) for path, text in files.items() if IMPORT.search(text)}
-    assert able == set(WHO_MAY_CALL)
+    importing = {str(path.relative_to(ROOT)) for path, text in files.items() if IMPORT.search(text)}
+    assert importing == set(ALLOWED_MODULES)
 
 
 class Listener:
-    """A port of this machine that everything in a test names."""
+    """A local port to which the URLs of a test lead."""
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -102,20 +95,20 @@ class Listener:
 
 
 @pytest.fixture
-def trap() -> Iterator[Listener]:
-    made = Listener()
-    yield made
-    made.close()
+def listener() -> Iterator[Listener]:
+    created = Listener()
+    yield created
+    created.close()
 
 
-def test_the_trap_works(trap: Listener) -> None:
-    assert not trap.was_called()
-    socket.create_connection(("127.0.0.1", int(trap.url.rpartition(":")[2]))).close()
-    assert trap.was_called()
+def test_listener_notices_a_connection(listener: Listener) -> None:
+    assert not listener.was_called()
+    socket.create_connection(("127.0.0.1", int(listener.url.rpartition(":")[2]))).close()
+    assert listener.was_called()
 
 
-def words(url: str) -> str:
-    """Every way in which Markdown, YAML and a case can point somewhere."""
+def markdown_pointing_at(url: str) -> str:
+    """Markdown, YAML and a case that point to *url* in every way."""
     return (
         f"{url}/a ![x]({url}/b.png) [y]({url}/c) <{url}/d> <img src={url}/e> <script src='{url}/f'></script>\n\n"
         f"Closes {url}/acme/widgets/issues/7\n\n[ref]: {url}/g\n\n- [ ] see {url}/h\n\n"
@@ -124,11 +117,14 @@ def words(url: str) -> str:
     )
 
 
-def full_of(url: str) -> str:
-    """A recorded dossier that names *url* wherever somebody else's words can stand."""
+def dossier_pointing_at(url: str) -> str:
+    """A dossier with *url* in every foreign text."""
     plain = dossier()
-    pull = plain.pull_request.model_copy(update={"title": url, "body": words(url)})
-    issues = tuple(one.model_copy(update={"title": url, "body": words(url), "url": f"{url}/o"}) for one in plain.issues)
+    pull = plain.pull_request.model_copy(update={"title": url, "body": markdown_pointing_at(url)})
+    issues = tuple(
+        issue.model_copy(update={"title": url, "body": markdown_pointing_at(url), "url": f"{url}/o"})
+        for issue in plain.issues
+    )
     check = CiCheck(name=url, conclusion="success", app=url, summary=url, log_tail=url)
     return plain.model_copy(
         update={"pull_request": pull, "issues": issues, "ci": Ci(state=CiState.SUCCESS, checks=(check,))}
@@ -136,84 +132,93 @@ def full_of(url: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_recorded_dossier_full_of_addresses_is_judged_without_calling_any(trap: Listener, tmp_path: Path) -> None:
+def test_dossier_full_of_urls_is_judged_without_calling_them(listener: Listener, tmp_path: Path) -> None:
     file = tmp_path / "dossier.json"
-    file.write_text(full_of(trap.url), encoding="utf-8")
-    judged = run_assay("judge", "--dossier", str(file), "--json", environ=environment(tmp_path / "state"))
-    assert json.loads(judged.stdout)["decision"], judged.stderr
-    assert not trap.was_called()
+    file.write_text(dossier_pointing_at(listener.url), encoding="utf-8")
+    done = run_assay("judge", "--dossier", str(file), "--json", environ=environment(tmp_path / "state"))
+    assert json.loads(done.stdout)["decision"], done.stderr
+    assert not listener.was_called()
 
 
 @pytest.mark.slow
-def test_what_a_pull_request_an_issue_a_case_or_a_configuration_names_is_never_called(
-    world: World, trap: Listener
+def test_urls_in_pull_requests_issues_cases_and_configuration_are_never_called(
+    world: World, listener: Listener
 ) -> None:
-    config = f"# {trap.url}\nnever_send: ['{trap.url}/*']\nci_ignore: ['{trap.url}']\n"
-    rules = {"AGENTS.md": words(trap.url), ".github/assay.yml": config, "CODEOWNERS": f"* {trap.url} @bob\n"}
-    here = world.create_repository({**PROJECT, **rules})
-    issue = world.alice.write_issue(trap.url[:200], f"{ISSUE[1]}\n{words(trap.url)}")
-    world.model.reply_by(lambda _: accept(RETRY_AT, concern=f"See {trap.url}/model ![x]({trap.url}/y.png)."))
-    hidden = {".gitmodules": f'[submodule "x"]\n\tpath = x\n\turl = {trap.url}/x.git\n', "README.md": words(trap.url)}
-    body = f"Closes #{issue.number}\n\n{words(trap.url)}"
-    pull = world.agent.open_pull_request({**RETRY, **hidden}, body=body, title=trap.url, draft=True)
-    here.report_ci(pull.head, "unit tests", "success", trap.url)
+    config = f"# {listener.url}\nnever_send: ['{listener.url}/*']\nci_ignore: ['{listener.url}']\n"
+    rules = {
+        "AGENTS.md": markdown_pointing_at(listener.url),
+        ".github/assay.yml": config,
+        "CODEOWNERS": f"* {listener.url} @bob\n",
+    }
+    repository = world.create_repository({**PROJECT, **rules})
+    issue = world.alice.write_issue(listener.url[:200], f"{ISSUE[1]}\n{markdown_pointing_at(listener.url)}")
+    world.model.reply_by(lambda _: accept(RETRY_AT, concern=f"See {listener.url}/model ![x]({listener.url}/y.png)."))
+    hidden = {
+        ".gitmodules": f'[submodule "x"]\n\tpath = x\n\turl = {listener.url}/x.git\n',
+        "README.md": markdown_pointing_at(listener.url),
+    }
+    body = f"Closes #{issue.number}\n\n{markdown_pointing_at(listener.url)}"
+    pull = world.agent.open_pull_request({**RETRY, **hidden}, body=body, title=listener.url, draft=True)
+    repository.report_ci(pull.head, "unit tests", "success", listener.url)
     world.agent.mark_ready(pull)
     world.wait_until_idle()
-    world.bob.comment(pull, f"/contest {trap.url}/reason")
+    world.bob.comment(pull, f"/contest {listener.url}/reason")
     world.wait_until_idle()
     assert pull.check.status == "completed"
-    assert not trap.was_called()
+    assert not listener.was_called()
 
 
 @pytest.fixture(scope="module")
-def both() -> Iterator[tuple[HTTPServer, HTTPServer]]:
+def api_and_storage() -> Iterator[tuple[HTTPServer, HTTPServer]]:
     with HTTPServer(threaded=True) as api, HTTPServer(threaded=True) as elsewhere:
         yield api, elsewhere
 
 
 @pytest.fixture
-def servers(both: tuple[HTTPServer, HTTPServer]) -> tuple[HTTPServer, HTTPServer]:
-    """GitHub's API, and where it keeps its logs."""
-    for one in both:
-        one.clear()
-    return both
+def reset_servers(api_and_storage: tuple[HTTPServer, HTTPServer]) -> tuple[HTTPServer, HTTPServer]:
+    """The GitHub API and the storage of its logs."""
+    for server in api_and_storage:
+        server.clear()
+    return api_and_storage
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("is_app", [True, False], ids=["installation", "person"])
-def test_where_a_jobs_log_is_kept_elsewhere_our_token_is_not_carried_there(
-    servers: tuple[HTTPServer, HTTPServer],
+def test_redirected_job_log_request_does_not_carry_our_token(
+    reset_servers: tuple[HTTPServer, HTTPServer],
     tmp_path: Path,
     status: int,
     is_app: bool,  # noqa: FBT001 - a table
 ) -> None:
-    api, elsewhere = servers
-    told: list[tuple[str, dict[str, str]]] = []
+    api, storage = reset_servers
+    requests: list[tuple[str, dict[str, str]]] = []
 
-    def answer(asked: Asked) -> Answered:
-        told.append((asked.host, dict(asked.headers)))
-        if asked.path.endswith("/access_tokens"):
+    def answer(request: Request) -> Response:
+        requests.append((request.host, dict(request.headers)))
+        if request.path.endswith("/access_tokens"):
             grant: dict[str, object] = {"token": TOKEN, "expires_at": "2999-01-01T00:00:00Z", "permissions": {}}
-            return Answered(json.dumps(grant), status=201, content_type="application/json")
-        if asked.path == LOG:
-            return Answered(status=status, headers={"Location": elsewhere.url_for("/signed?sig=1")})
-        return Answered(b"FAILED tests/test_a.py::test_b\n")
+            return Response(json.dumps(grant), status=201, content_type="application/json")
+        if request.path == LOG:
+            return Response(status=status, headers={"Location": storage.url_for("/signed?sig=1")})
+        return Response(b"FAILED tests/test_a.py::test_b\n")
 
-    for server in servers:
+    for server in reset_servers:
         server.expect_request("/signed").respond_with_handler(answer)
         server.expect_request(LOG).respond_with_handler(answer)
     api.expect_request("/app/installations/100/access_tokens", method="POST").respond_with_handler(answer)
 
-    assert tail(api, tmp_path, is_app=is_app) == "FAILED tests/test_a.py::test_b"
-    there = [headers for host, headers in told if host.endswith(f":{elsewhere.port}")]
-    ours = [headers for host, headers in told if host.endswith(f":{api.port}") and "Authorization" in headers]
-    assert len(there) == 1
-    assert TOKEN not in json.dumps(there)
-    assert "Authorization" not in there[0]
-    assert any(TOKEN in headers["Authorization"] for headers in ours), "or this test looks at the wrong token"
+    assert read_job_log(api, tmp_path, is_app=is_app) == "FAILED tests/test_a.py::test_b"
+    storage_headers = [headers for host, headers in requests if host.endswith(f":{storage.port}")]
+    api_headers = [
+        headers for host, headers in requests if host.endswith(f":{api.port}") and "Authorization" in headers
+    ]
+    assert len(storage_headers) == 1
+    assert TOKEN not in json.dumps(storage_headers)
+    assert "Authorization" not in storage_headers[0]
+    assert any(TOKEN in headers["Authorization"] for headers in api_headers), "the test uses the right token"
 
 
-def tail(api: HTTPServer, folder: Path, *, is_app: bool) -> str:
+def read_job_log(api: HTTPServer, folder: Path, *, is_app: bool) -> str:
     url, clock, timing = api.url_for("").rstrip("/"), SystemClock(), Timing(github_timeout=5)
     if not is_app:
         person = Settings(data_dir=folder, github_token=SecretStr(TOKEN), github_api_url=url, timing=timing)
@@ -229,13 +234,16 @@ def tail(api: HTTPServer, folder: Path, *, is_app: bool) -> str:
     ("url", "job"),
     [
         ("https://github.com/acme/widgets/actions/runs/1/job/5", "5"),
-        ("https://evil.example/acme/widgets/actions/runs/1/job/5", "5"),  # of our own repository all the same
+        (
+            "https://evil.example/acme/widgets/actions/runs/1/job/5",
+            "5",
+        ),  # the log is still read from our own repository
         ("https://evil.example/actions/runs/1/job/../../../../user", None),
         ("https://evil.example/actions/runs/1/job/5/../../6", None),
         ("https://evil.example/actions/runs/1/job/5%2f..%2f6", None),
         ("https://evil.example/", None),
     ],
 )
-def test_of_a_checks_address_only_a_jobs_number_is_taken(url: str, job: str | None) -> None:
-    found = JOB_URL.search(url)
-    assert (found[1] if found else None) == job
+def test_only_the_job_number_is_read_from_a_check_url(url: str, job: str | None) -> None:
+    match = JOB_URL.search(url)
+    assert (match[1] if match else None) == job
