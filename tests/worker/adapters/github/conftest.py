@@ -1,4 +1,4 @@
-"""GitHub on loopback for the adapter's tests, with every exchange held against GitHub's published API."""
+"""A fake GitHub for the adapter's tests, whose exchanges are compared with GitHub's published API."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -34,6 +34,7 @@ CHANGE = {"a.py": "x = 1\ny = 3\n"}
 DAMAGED_KEY = "-----BEGIN PRIVATE KEY-----\nYWJj\n-----END PRIVATE KEY-----"
 
 
+@cache
 def another_key() -> str:
     """A key of no App."""
     made = generate_private_key(65537, 2048)
@@ -47,7 +48,7 @@ def with_keys(settings: Settings, *keys: str) -> Settings:
 
 @dataclass
 class MemoryVault:
-    """A Vault that forgets nothing, for tests of its user; the real one is tested in tests/worker/adapters/redis."""
+    """A vault in memory; the real one is tested in tests/worker/adapters/redis."""
 
     kept: dict[str, bytes] = field(default_factory=dict[str, bytes])
 
@@ -60,8 +61,8 @@ class MemoryVault:
 
 
 @dataclass(frozen=True)
-class GitHubRepository:
-    """One repository of the bench and what people do in it."""
+class FakeRepo:
+    """A repository of the fake GitHub and what people do in it."""
 
     github: FakeGitHub
     name: str
@@ -69,44 +70,43 @@ class GitHubRepository:
     def push(self, branch: str, files: dict[str, Any], **more: Any) -> str:
         return str(self.github.control("push", repo=self.name, branch=branch, files=files, **more)["sha"])
 
-    def pull(self, files: dict[str, Any] = CHANGE, body: str = "", login: str = "alice") -> "OpenedPullRequest":
+    def pull(self, files: dict[str, Any] = CHANGE, body: str = "", login: str = "alice") -> "OpenedPull":
         self.push("fix", files)
         return self.open_pull_request("fix", body, login)
 
-    def open_pull_request(
-        self, head: str, body: str = "", login: str = "alice", base: str = "main"
-    ) -> "OpenedPullRequest":
-        made = self.github.request_as(
-            login, "POST", f"/repos/{self.name}/pulls", title="Fix", head=head, base=base, body=body
-        )
-        return OpenedPullRequest(self, int(made["number"]), str(made["head"]["sha"]))
+    def open_pull_request(self, head: str, body: str = "", login: str = "alice", base: str = "main") -> "OpenedPull":
+        pull = self.request_as(login, "POST", "/pulls", title="Fix", head=head, base=base, body=body)
+        return OpenedPull(self, int(pull["number"]), str(pull["head"]["sha"]))
 
     def issue(self, title: str, body: str) -> int:
-        return int(
-            self.github.request_as("alice", "POST", f"/repos/{self.name}/issues", title=title, body=body)["number"]
-        )
+        return int(self.request_as("alice", "POST", "/issues", title=title, body=body)["number"])
+
+    def request_as(self, login: str, method: str, path: str, **body: Any) -> Any:
+        """The answer to this account's request; *path*: inside the repository."""
+        return self.github.request_as(login, method, f"/repos/{self.name}{path}", **body)
 
     def ci(self, sha: str, name: str, **more: Any) -> None:
         self.github.control("ci", repo=self.name, sha=sha, name=name, **more)
 
     def script_answer(self, match: str, body: object, status: int = 200, **more: Any) -> None:
-        """What GitHub answers to the next request that matches."""
+        """Set the answer to the next request that matches."""
         self.github.fault(match, kind="status", status=status, body=body, **more)
 
     def script_refusal(self, match: str, status: int, message: str = "No.", **more: Any) -> None:
         self.script_answer(match, {"message": message}, status, **more)
 
     def request_names(self, name: str | None = None) -> list[str]:
-        """Every request since `forget`, in one word each."""
-        return [one["operation"] or f"{one['method']} {one['status']}" for one in self.exchanges(name)]
+        """Every request since `forget`: its GraphQL operation, or its method and status."""
+        exchanges = self.exchanges(name)
+        return [exchange["operation"] or f"{exchange['method']} {exchange['status']}" for exchange in exchanges]
 
     def exchanges(self, *names: str | None) -> list[Exchange]:
         return self.github.requests(self.name, *names)
 
 
 @dataclass(frozen=True)
-class OpenedPullRequest:
-    place: GitHubRepository
+class OpenedPull:
+    repository: FakeRepo
     number: int
     sha: str
 
@@ -114,7 +114,7 @@ class OpenedPullRequest:
     def request(self) -> JudgeRequest:
         return JudgeRequest(
             pull=PullRef(installation_id=INSTALLATION, repository_id=RepositoryId(1), number=self.number),
-            repository=self.place.name,
+            repository=self.repository.name,
             head_sha=None,
             trigger=Trigger.OPENED,
             delivery_id=DeliveryId("d"),
@@ -122,28 +122,28 @@ class OpenedPullRequest:
         )
 
     def edit(self, **fields: Any) -> None:
-        self.place.github.request_as("alice", "PATCH", f"/repos/{self.place.name}/pulls/{self.number}", **fields)
+        self.repository.request_as("alice", "PATCH", f"/pulls/{self.number}", **fields)
 
 
 @pytest.fixture(scope="session")
 def github() -> Iterator[FakeGitHub]:
-    """One for all. Its App has one key, which is read once: each reading proves its primes, longer than a test takes."""
-    bench = FakeGitHub.start()
+    """One fake GitHub for all tests; the key of its App is parsed once because parsing proves its primes."""
+    fake = FakeGitHub.start()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("jwt.algorithms.load_pem_private_key", cache(load_pem_private_key))
-        yield bench
-    bench.stop()
+        yield fake
+    fake.stop()
 
 
 @pytest.fixture
-def github_repository(github: FakeGitHub) -> Iterator[GitHubRepository]:
-    """A new repository. Afterwards every exchange about it must be one that GitHub has."""
+def repo(github: FakeGitHub) -> Iterator[FakeRepo]:
+    """A new repository, whose exchanges must match GitHub's published API."""
     name = f"things-{uuid4().hex[:8]}"
     github.control("repo", name=name, files={"a.py": "x = 1\ny = 2\n", "old.txt": "a\nb\nc\n"})
-    place = GitHubRepository(github, f"acme/{name}")
-    yield place
+    repository = FakeRepo(github, f"acme/{name}")
+    yield repository
     github.clear_faults()
-    assert find_violations(place.exchanges(None, "bob", "anonymous")) == []
+    assert find_violations(repository.exchanges(None, "bob", "anonymous")) == []
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from worker.clock import SystemClock
 from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
 from worker.errors import AssayError, Forbidden, RateLimited, SubjectGone, Unavailable
 
-NOBODY = OwnChecks(None)
+WITHOUT_APP = OwnChecks(None)
 ASSAY = OwnChecks(4711)
 
 
@@ -70,7 +70,7 @@ def checks(*contexts: GraphContext, required: tuple[str, ...] = (), ourselves: O
         (status("deploy", "EXPECTED"), "expected", None),
     ],
 )
-def test_a_conclusion_is_githubs_word_in_small_letters_once_it_is_completed(
+def test_conclusion_is_in_lower_case_once_the_check_is_completed(
     reported: GraphContext, state: str, conclusion: str | None
 ) -> None:
     [check] = checks(reported)
@@ -89,13 +89,13 @@ def test_our_own_check_is_no_evidence(ours: GraphContext) -> None:
     assert ci_of([ours], ASSAY, CiContext(("Assay",))) == Ci(state=CiState.MISSING, checks=())
 
 
-def test_another_apps_check_of_our_name_is_evidence_to_the_app_and_not_to_a_token() -> None:
+def test_check_of_another_app_with_our_name_counts_for_the_app_only() -> None:
     theirs = run("Assay", None)
     assert len(checks(theirs)) == 1
-    assert checks(theirs, ourselves=NOBODY) == []
+    assert checks(theirs, ourselves=WITHOUT_APP) == []
 
 
-def test_a_check_without_an_app_is_told_by_its_name() -> None:
+def test_check_without_an_app_is_recognised_by_name() -> None:
     bare = run("Assay", checkSuite=None)
     assert checks(bare, run("x", checkSuite=None)) == [CiCheck(name="x", conclusion="success")]
 
@@ -119,16 +119,16 @@ BUILD = run("build", "FAILURE", at=1, workflow="CI")
         ),
     ],
 )
-def test_a_rerun_replaces_the_run_before_it_and_no_other_of_its_name(
+def test_rerun_replaces_only_the_run_of_the_same_workflow_and_app(
     reported: list[GraphContext], kept: list[tuple[str | None, int]]
 ) -> None:
-    assert [(one.conclusion, one.attempt or 1) for one in checks(*reported)] == kept
+    assert [(check.conclusion, check.attempt or 1) for check in checks(*reported)] == kept
 
 
-def test_a_required_check_that_nobody_reported_is_pending_once_and_required_ones_come_first() -> None:
-    found = checks(run("lint"), run("build", isRequired=True), required=("build", "test", "test", "Assay"))
-    told = [("build", "success", True), ("test", None, True), ("lint", "success", None)]
-    assert [(one.name, one.conclusion, one.required) for one in found] == told
+def test_unreported_required_check_is_pending_and_listed_after_reported_ones() -> None:
+    contexts = checks(run("lint"), run("build", isRequired=True), required=("build", "test", "test", "Assay"))
+    expected = [("build", "success", True), ("test", None, True), ("lint", "success", None)]
+    assert [(check.name, check.conclusion, check.required) for check in contexts] == expected
 
 
 NOTE = {"path": "a.py", "message": "boom", "title": "Error", "location": {"start": {"line": 4}}}
@@ -148,25 +148,24 @@ BARE = {"path": ".github", "message": "exit code 1"}
     ],
     ids=["title, summary and notes", "cut, and it shows", "a run that passed", "a status that passed"],
 )
-def test_the_report_of_a_failure_is_kept(reported: GraphContext, report: str) -> None:
-    assert [one.summary for one in checks(reported)] == [report]
+def test_report_of_a_failed_check_is_kept(reported: GraphContext, report: str) -> None:
+    assert [check.summary for check in checks(reported)] == [report]
 
 
-def test_what_the_repository_ignores_is_no_evidence_and_is_not_waited_for() -> None:
+def test_ignored_check_is_no_evidence_and_not_awaited() -> None:
     ci = ci_of([run("gate", None), run("test")], ASSAY, CiContext(("gate",), frozenset({"gate"})))
-    assert [one.name for one in ci.checks] == ["test"]
+    assert [check.name for check in ci.checks] == ["test"]
 
 
 HEAD = "a" * 40
 
 
-def test_what_rulesets_require_is_awaited_beside_what_branch_protection_does() -> None:
-    rules: list[dict[str, Any]] = [
-        {"parameters": {"requiredStatusChecks": [{"name": "test"}, {"name": "lint"}]}},
-        {"parameters": {}},
-        {"parameters": None},
-        {"parameters": {"requiredStatusChecks": [{"name": "test"}]}},
-    ]
+def test_checks_required_by_rulesets_and_branch_protection_are_awaited() -> None:
+    test, both = (
+        {"requiredStatusChecks": [{"name": name} for name in names]} for names in (["test"], ["test", "lint"])
+    )
+    parameters: list[dict[str, Any] | None] = [both, {}, None, test]
+    rules = [{"parameters": parameter} for parameter in parameters]
     update = {"requiredStatusCheckContexts": ["build", "lint"]}
     base: dict[str, Any] = {"refUpdateRule": update, "rules": {"nodes": rules}}
     assert read_ci_context(pull_of("Fix", baseRef=base)).required == ("build", "lint", "test")
@@ -201,7 +200,7 @@ def pull_of(message: str, required: tuple[str, ...] = (), base_reports: int = 0,
         ("Fix", None),
     ],
 )
-def test_the_head_commits_message_may_silence_the_ci_that_there_is(message: str, silenced: str | None) -> None:
+def test_head_commit_message_can_silence_existing_ci(message: str, silenced: str | None) -> None:
     assert read_ci_context(pull_of(message, base_reports=1)).skip_words == silenced
     assert read_ci_context(pull_of(message, required=("test",))).skip_words == silenced
     assert read_ci_context(pull_of(message, required=("Assay",))).skip_words is None
@@ -211,7 +210,7 @@ def test_the_head_commits_message_may_silence_the_ci_that_there_is(message: str,
 SILENCED = CiContext(skip_words="[skip ci]")
 
 
-def test_ci_that_ran_all_the_same_was_not_silenced() -> None:
+def test_ci_that_ran_is_not_silenced() -> None:
     required = CiContext(("test", "Assay"), skip_words="[skip ci]")
     assert ci_of([], ASSAY, required).silenced == "[skip ci]"
     assert ci_of([run("test", app="jenkins")], ASSAY, required).silenced is None
@@ -231,7 +230,7 @@ def test_ci_that_ran_all_the_same_was_not_silenced() -> None:
         run("test", None, workflow="CI"),
     ],
 )
-def test_what_no_words_of_the_author_keep_away_does_not_stand_for_ci(reported: GraphContext) -> None:
+def test_check_that_skip_words_cannot_stop_does_not_count_as_ci(reported: GraphContext) -> None:
     assert ci_of([reported], ASSAY, SILENCED).silenced == "[skip ci]"
     assert ci_of([reported], ASSAY, CiContext(("unit tests",), skip_words="[skip ci]")).silenced == "[skip ci]"
 
@@ -239,7 +238,7 @@ def test_what_no_words_of_the_author_keep_away_does_not_stand_for_ci(reported: G
 NO_RUNS = {"totalCount": 0}
 
 
-def test_a_workflow_that_waits_for_approval_did_not_run() -> None:
+def test_workflow_that_awaits_approval_did_not_run() -> None:
     suites = [
         {"conclusion": "ACTION_REQUIRED", "workflowRun": {"workflow": {"name": "tests.yml"}}, "checkRuns": NO_RUNS},
         {"conclusion": "ACTION_REQUIRED", "app": {"slug": "github-actions"}},
@@ -247,12 +246,12 @@ def test_a_workflow_that_waits_for_approval_did_not_run() -> None:
         {"conclusion": "ACTION_REQUIRED", "app": {"slug": "other"}, "checkRuns": {"totalCount": 1}},
         {"conclusion": "SUCCESS", "app": {"slug": "fine"}},
     ]
-    found = read_ci_context(pull_of("Fix", tip={"nodes": [{"commit": {"checkSuites": {"nodes": suites}}}]}))
-    assert found.held_workflows == ("tests.yml", "github-actions", "a workflow")
+    context = read_ci_context(pull_of("Fix", tip={"nodes": [{"commit": {"checkSuites": {"nodes": suites}}}]}))
+    assert context.held_workflows == ("tests.yml", "github-actions", "a workflow")
     assert read_ci_context(pull_of("Fix", tip={"nodes": [{"commit": {}}]})).held_workflows == ()
 
-    held = ci_of([], ASSAY, found).checks
-    assert [(one.status, one.conclusion) for one in held] == [(AWAITING_APPROVAL, None)] * 3
+    held = ci_of([], ASSAY, context).checks
+    assert [(check.status, check.conclusion) for check in held] == [(AWAITING_APPROVAL, None)] * 3
 
 
 # Logs
@@ -260,8 +259,8 @@ def test_a_workflow_that_waits_for_approval_did_not_run() -> None:
 JOB = "https://github.com/acme/widgets/actions/runs/77/job/"
 
 
-class Shelf(GitHubApi):
-    """An Api that holds logs by their path, and nothing else."""
+class StoredLogs(GitHubApi):
+    """An API that only has logs."""
 
     def __init__(self, logs: dict[str, bytes | AssayError]) -> None:
         super().__init__((), "https://api.github.com", SystemClock())
@@ -271,28 +270,28 @@ class Shelf(GitHubApi):
     def tail(self, path: str, most_read: int, most_kept: int) -> bytes:
         self.asked.append(path)
         assert most_kept < most_read
-        found = self.logs[path.split("/")[-2]]
-        if isinstance(found, AssayError):
-            raise found
-        return found
+        log = self.logs[path.split("/")[-2]]
+        if isinstance(log, AssayError):
+            raise log
+        return log
 
 
 def logs_of(logs: dict[str, bytes | AssayError]) -> tuple[JobLogs, list[str]]:
-    api = Shelf(logs)
+    api = StoredLogs(logs)
     return JobLogs(api, "acme/widgets"), api.asked
 
 
-def reported(name: str, job: str | None, conclusion: str = "failure") -> CiCheckReport:
+def check_report(name: str, job: str | None, conclusion: str = "failure") -> CiCheckReport:
     page = f"{JOB}{job}" if job else "https://ci.example.org/1"
     return CiCheckReport(CiCheck(name=name, conclusion=conclusion), page)
 
 
-def test_a_log_loses_its_times_and_colours_and_keeps_its_end() -> None:
+def test_log_tail_drops_times_and_colours() -> None:
     log = "\ufeff2026-11-20T20:00:00.1234567Z \x1b[31mred\x1b[0m\r\n\n2026-11-20T20:00:01.1Z done\n"
     assert last_lines(log) == "red\ndone"
 
 
-def test_a_log_ends_with_its_last_error_and_not_with_what_a_job_tidies_up() -> None:
+def test_log_tail_ends_with_the_last_error() -> None:
     test = "FAILED tests/test_retry.py::test_503 - assert 503 == 200"
     ran = ["##[error]Unable to restore a cache", test, "##[error]Process completed with exit code 1."]
     after = ["Post job cleanup.", *(f"[command]/usr/bin/git config --local --unset-all {at}" for at in range(200))]
@@ -300,7 +299,7 @@ def test_a_log_ends_with_its_last_error_and_not_with_what_a_job_tidies_up() -> N
     assert last_lines(log) == "\n".join(ran)
 
 
-def test_a_long_log_is_cut_at_a_line() -> None:
+def test_long_log_is_cut_to_its_last_lines() -> None:
     kept = last_lines("\n".join(f"line {number}" for number in range(5000)))
     assert len(kept) <= TAIL_CHARACTERS
     assert (kept[:5], kept[-9:]) == ("line ", "line 4999")
@@ -315,24 +314,24 @@ def test_a_long_log_is_cut_at_a_line() -> None:
         pytest.param([("a", "1", "success")], [""], id="none of what is green"),
     ],
 )  # fmt: skip
-def test_the_logs_of_the_first_failing_jobs_are_read(reports: list[tuple[str, ...]], tails: list[str]) -> None:
+def test_logs_of_the_first_failing_jobs_are_read(reports: list[tuple[str, ...]], tails: list[str]) -> None:
     logs, asked = logs_of({number: f"log {number}".encode() for number in "12345"})
-    found = add_logs([reported(*report) for report in reports], logs)
-    assert [one.check.log_tail for one in found] == tails
+    with_logs = add_logs([check_report(*report) for report in reports], logs)
+    assert [report.check.log_tail for report in with_logs] == tails
     assert len(asked) == len(list(filter(None, tails))) <= MOST_LOGS == 2
 
 
 @pytest.mark.parametrize(
     "error",
     [Forbidden("no permission"), SubjectGone("log"), Unavailable("GitHub", "500"), GitHubBadRequest("409")],
-    ids=lambda one: type(one).__name__,
+    ids=lambda error: type(error).__name__,
 )
-def test_a_log_that_is_not_to_be_had_is_left_out(error: AssayError) -> None:
+def test_unavailable_log_is_left_out(error: AssayError) -> None:
     logs, _ = logs_of({"1": error})
     assert logs.tail("1") == ""
 
 
-def test_a_used_up_rate_limit_is_said() -> None:
+def test_rate_limit_on_a_log_is_raised() -> None:
     logs, _ = logs_of({"1": RateLimited("GitHub", SystemClock().now())})
     with pytest.raises(RateLimited):
         logs.tail("1")

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -17,11 +17,12 @@ from pydantic import SecretStr
 from tests.worker.adapters.github.conftest import (
     DAMAGED_KEY,
     INSTALLATION,
-    GitHubRepository,
+    FakeRepo,
     MemoryVault,
     another_key,
     with_keys,
 )
+from tests.world.fake_github import FakeGitHub
 from worker.adapters.github.client import (
     MOST_CONNECTIONS,
     ApiCall,
@@ -42,8 +43,8 @@ from worker.errors import Forbidden, RateLimited, SettingError, SubjectGone, Una
 from worker.settings import Settings
 
 
-class Counter:
-    """A door in front of a port of this machine that counts who comes through."""
+class CountingProxy:
+    """A proxy in front of a local port that counts connections."""
 
     def __init__(self, port: int) -> None:
         self._behind = port
@@ -58,10 +59,10 @@ class Counter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in self._sockets:
+        for connection in self._sockets:
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
         for thread in self._threads:
             thread.join()
 
@@ -88,18 +89,18 @@ class Counter:
             target.shutdown(socket.SHUT_WR)
 
 
-def look(access: AppAccess, place: GitHubRepository) -> str:
-    path = f"/repos/{place.name}/collaborators/bob/permission"
+def read_permission(access: AppAccess, repo: FakeRepo) -> str:
+    path = f"/repos/{repo.name}/collaborators/bob/permission"
     return access.api(INSTALLATION).get(path, PermissionResponse).permission
 
 
-def collaborators(place: GitHubRepository) -> str:
-    return f"GET /repos/{place.name}/collab"
+def collaborators(repo: FakeRepo) -> str:
+    return f"GET /repos/{repo.name}/collab"
 
 
-def tokens_made(place: GitHubRepository) -> int:
-    app = place.github.requests(None, f"app:{place.github.info.app_id}")
-    return sum(one["path"].endswith("/access_tokens") for one in app)
+def tokens_made(repo: FakeRepo) -> int:
+    app = repo.github.requests(None, f"app:{repo.github.info.app_id}")
+    return sum(request["path"].endswith("/access_tokens") for request in app)
 
 
 MAKING_A_TOKEN = "POST /app/installations/100/access_tokens"
@@ -108,118 +109,108 @@ MAKING_A_TOKEN = "POST /app/installations/100/access_tokens"
 # Credentials
 
 
-def test_a_token_is_made_once_for_all_workers(
-    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
-) -> None:
-    before = tokens_made(github_repository)
+def test_token_is_created_once_for_all_workers(repo: FakeRepo, settings: Settings, vault: MemoryVault) -> None:
+    before = tokens_made(repo)
     for _ in range(2):
         with app_access(settings, vault, SystemClock()) as access:
-            assert look(access, github_repository) == "write"
-    assert tokens_made(github_repository) - before == 1
+            assert read_permission(access, repo) == "write"
+    assert tokens_made(repo) - before == 1
     assert list(vault.kept) == [keys.token(INSTALLATION)]
 
 
-def test_a_token_that_is_refused_or_was_dropped_is_made_anew_and_the_request_sent_again(
-    github_repository: GitHubRepository, access: AppAccess, vault: MemoryVault
+def test_refused_or_dropped_token_is_replaced_and_the_request_repeated(
+    repo: FakeRepo, access: AppAccess, vault: MemoryVault
 ) -> None:
-    look(access, github_repository)
-    old, before = dict(vault.kept), tokens_made(github_repository)
-    github_repository.github.control("tokens/expire")
-    assert look(access, github_repository) == "write"
+    read_permission(access, repo)
+    old, before = dict(vault.kept), tokens_made(repo)
+    repo.github.control("tokens/expire")
+    assert read_permission(access, repo) == "write"
     assert vault.kept != old
-    assert [one["status"] for one in github_repository.github.requests(github_repository.name, "unknown")] == [401]
+    assert [request["status"] for request in repo.github.requests(repo.name, "unknown")] == [401]
     vault.kept.clear()
-    assert look(access, github_repository) == "write"
-    assert tokens_made(github_repository) - before == 2
+    assert read_permission(access, repo) == "write"
+    assert tokens_made(repo) - before == 2
 
 
-def test_a_token_that_another_worker_renewed_is_used(
-    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
-) -> None:
-    with app_access(settings, vault, SystemClock()) as one, app_access(settings, vault, SystemClock()) as other:
-        for access in (one, other):
-            look(access, github_repository)
-        github_repository.github.control("tokens/expire")
-        before = tokens_made(github_repository)
-        for access in (one, other):
-            look(access, github_repository)
-        assert tokens_made(github_repository) - before == 1
+def test_token_renewed_by_another_worker_is_used(repo: FakeRepo, settings: Settings, vault: MemoryVault) -> None:
+    with app_access(settings, vault, SystemClock()) as first, app_access(settings, vault, SystemClock()) as other:
+        for access in (first, other):
+            read_permission(access, repo)
+        repo.github.control("tokens/expire")
+        before = tokens_made(repo)
+        for access in (first, other):
+            read_permission(access, repo)
+        assert tokens_made(repo) - before == 1
 
 
-def test_credentials_that_stay_refused_are_forbidden_after_two_tries(
-    github_repository: GitHubRepository, access: AppAccess
-) -> None:
-    look(access, github_repository)
-    github_repository.script_refusal(collaborators(github_repository), 401, "Bad credentials", count=9)
+def test_refused_credentials_are_forbidden_after_two_tries(repo: FakeRepo, access: AppAccess) -> None:
+    read_permission(access, repo)
+    repo.script_refusal(collaborators(repo), 401, "Bad credentials", count=9)
     with pytest.raises(Forbidden):
-        look(access, github_repository)
-    assert github_repository.request_names()[1:] == ["GET 401"] * 2
+        read_permission(access, repo)
+    assert repo.request_names()[1:] == ["GET 401"] * 2
 
 
 @pytest.mark.parametrize("first", [another_key(), DAMAGED_KEY], ids=["refused", "damaged"])
-def test_the_second_key_is_used_when_the_first_is_of_no_use(
-    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault, first: str
+def test_second_key_is_used_when_the_first_is_refused_or_damaged(
+    repo: FakeRepo, settings: Settings, vault: MemoryVault, first: str
 ) -> None:
     good = settings.require_app().private_keys[0].get_secret_value()
     with app_access(with_keys(settings, first, good), vault, SystemClock()) as access:
-        assert look(access, github_repository) == "write"
+        assert read_permission(access, repo) == "write"
     alone = app_access(with_keys(settings, first), MemoryVault(), SystemClock())
     with alone as access, pytest.raises(Forbidden, match="ASSAY_APP_PRIVATE_KEY"):
-        look(access, github_repository)
+        read_permission(access, repo)
 
 
-def test_without_an_accepted_key_the_remedy_is_named(github_repository: GitHubRepository, access: AppAccess) -> None:
+def test_refused_app_key_error_names_the_remedy(repo: FakeRepo, access: AppAccess) -> None:
     too_far = "'Expiration time' claim ('exp') is too far in the future"
-    github_repository.script_refusal(MAKING_A_TOKEN, 401, too_far, count=9)
+    repo.script_refusal(MAKING_A_TOKEN, 401, too_far, count=9)
     with pytest.raises(Forbidden, match=r"too far in the future.*assay doctor"):
-        look(access, github_repository)
+        read_permission(access, repo)
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "told"),
+    ("status", "message", "reason"),
     [(404, "Not Found", "uninstalled"), (403, "This installation has been suspended", "suspended")],
 )
-def test_an_app_that_was_uninstalled_or_suspended_is_gone(
-    github_repository: GitHubRepository, access: AppAccess, status: int, message: str, told: str
+def test_uninstalled_or_suspended_app_is_gone(
+    repo: FakeRepo, access: AppAccess, status: int, message: str, reason: str
 ) -> None:
-    github_repository.script_refusal(MAKING_A_TOKEN, status, message)
-    with pytest.raises(SubjectGone, match=told):
-        look(access, github_repository)
+    repo.script_refusal(MAKING_A_TOKEN, status, message)
+    with pytest.raises(SubjectGone, match=reason):
+        read_permission(access, repo)
 
 
-def test_a_persons_token_that_is_refused_names_its_variable(
-    github_repository: GitHubRepository, settings: Settings
-) -> None:
+def test_refused_personal_token_error_names_its_variable(repo: FakeRepo, settings: Settings) -> None:
     wrong = token_access(replace(settings, github_token=SecretStr("ghp_wrong")), SystemClock())
     with wrong as access, pytest.raises(Forbidden, match="GITHUB_TOKEN"):
-        access.api(InstallationId(0)).get(
-            f"/repos/{github_repository.name}/collaborators/bob/permission", PermissionResponse
-        )
+        access.api(InstallationId(0)).get(f"/repos/{repo.name}/collaborators/bob/permission", PermissionResponse)
 
 
-def test_without_an_app_the_missing_variable_is_named(settings: Settings, vault: MemoryVault) -> None:
-    nobodys = app_access(replace(settings, app=None), vault, SystemClock())
-    with pytest.raises(SettingError, match="ASSAY_APP_ID"), nobodys:
+def test_missing_app_error_names_its_variable(settings: Settings, vault: MemoryVault) -> None:
+    without_app = app_access(replace(settings, app=None), vault, SystemClock())
+    with pytest.raises(SettingError, match="ASSAY_APP_ID"), without_app:
         pass
 
 
-# Where tokens are kept
+# Token storage
 
 HOUR, OTHER = timedelta(hours=1), InstallationId(2)
 TOKEN, JWT = "githubkit:auth:app:9:installation:1:x", "githubkit:auth:app:1:jwt"
 
 
-def test_a_token_of_an_installation_is_kept_until_it_is_refused(vault: MemoryVault) -> None:
+def test_installation_token_is_kept_until_refused(vault: MemoryVault) -> None:
     tokens = SharedTokens(vault, INSTALLATION)
     for token in ("ghs_one", "ghs_two"):
         tokens.set(TOKEN, token, HOUR)
         assert (tokens.get(TOKEN), SharedTokens(vault, OTHER).get(TOKEN)) == (token, None)
-        assert vault.kept == {keys.token(INSTALLATION): token.encode()}, "under the name that the door knows"
+        assert vault.kept == {keys.token(INSTALLATION): token.encode()}, "under the key that the web server reads"
         tokens.refuse(token)
         assert tokens.get(TOKEN) is None
 
 
-def test_no_jwt_is_kept_and_no_token_that_is_over_already(vault: MemoryVault) -> None:
+def test_jwt_and_expired_token_are_not_kept(vault: MemoryVault) -> None:
     tokens = SharedTokens(vault, INSTALLATION)
     tokens.set(JWT, "eyJ", HOUR)
     tokens.set(TOKEN, "ghs_one", timedelta(seconds=-5))
@@ -228,7 +219,7 @@ def test_no_jwt_is_kept_and_no_token_that_is_over_already(vault: MemoryVault) ->
     assert tokens.get(JWT) is None
 
 
-def test_there_is_no_http_cache_and_nothing_asynchronous(vault: MemoryVault) -> None:
+def test_http_cache_and_asynchronous_storage_are_unsupported(vault: MemoryVault) -> None:
     strategy = SharedTokensStrategy(SharedTokens(vault, INSTALLATION))
     with pytest.raises(CacheUnsupportedError):
         strategy.get_hishel_storage()
@@ -240,101 +231,100 @@ def test_there_is_no_http_cache_and_nothing_asynchronous(vault: MemoryVault) -> 
 # Connections
 
 
-def test_one_connection_serves_all_requests_from_all_threads(
-    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
-) -> None:
-    with Counter(github_repository.github.info.port) as door:
-        through = replace(settings, github_api_url=f"http://127.0.0.1:{door.port}")
+@pytest.fixture
+def proxied_access(
+    github: FakeGitHub, settings: Settings, vault: MemoryVault
+) -> Iterator[tuple[AppAccess, CountingProxy]]:
+    with CountingProxy(github.info.port) as proxy:
+        through = replace(settings, github_api_url=f"http://127.0.0.1:{proxy.port}")
         with app_access(through, vault, SystemClock()) as access:
-            look(access, github_repository)
-            for _ in range(3):
-                thread = Thread(target=look, args=(access, github_repository))
-                thread.start()
-                thread.join()
-            look(access, github_repository)
-        assert len(github_repository.request_names()) == 5
-        assert door.connections == 1
+            yield access, proxy
 
 
-def test_threads_that_ask_at_the_same_time_are_all_answered(
-    github_repository: GitHubRepository, access: AppAccess
+def test_one_connection_serves_requests_of_all_threads(
+    repo: FakeRepo, proxied_access: tuple[AppAccess, CountingProxy]
 ) -> None:
-    look(access, github_repository)
-    github_repository.github.fault(collaborators(github_repository), kind="slow", ms=300, count=4)
+    access, proxy = proxied_access
+    read_permission(access, repo)
+    for _ in range(3):
+        thread = Thread(target=read_permission, args=(access, repo))
+        thread.start()
+        thread.join()
+    read_permission(access, repo)
+    assert (len(repo.request_names()), proxy.connections) == (5, 1)
+
+
+def test_parallel_requests_are_all_answered(repo: FakeRepo, access: AppAccess) -> None:
+    read_permission(access, repo)
+    repo.github.fault(collaborators(repo), kind="slow", ms=300, count=4)
     with ThreadPoolExecutor(4) as threads:
-        asked = [threads.submit(look, access, github_repository) for _ in range(4)]
-        assert [one.result() for one in asked] == ["write"] * 4
+        asked = [threads.submit(read_permission, access, repo) for _ in range(4)]
+        assert [answer.result() for answer in asked] == ["write"] * 4
 
 
-def test_only_so_many_installations_keep_a_connection(
-    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
+def test_number_of_installations_with_a_connection_is_limited(
+    repo: FakeRepo, proxied_access: tuple[AppAccess, CountingProxy]
 ) -> None:
-    with Counter(github_repository.github.info.port) as door:
-        through = replace(settings, github_api_url=f"http://127.0.0.1:{door.port}")
-        with app_access(through, vault, SystemClock()) as access:
-            look(access, github_repository)
-            kept = access.api(INSTALLATION)
-            for number in range(MOST_CONNECTIONS - 1):
-                access.api(InstallationId(1000 + number))
-            assert access.api(INSTALLATION) is kept
-            for number in range(MOST_CONNECTIONS):
-                access.api(InstallationId(1000 + number))
-            look(access, github_repository)
-            assert access.api(INSTALLATION) is not kept
-        assert door.connections == 2
+    access, proxy = proxied_access
+    read_permission(access, repo)
+    kept = access.api(INSTALLATION)
+    for number in range(MOST_CONNECTIONS - 1):
+        access.api(InstallationId(1000 + number))
+    assert access.api(INSTALLATION) is kept
+    for number in range(MOST_CONNECTIONS):
+        access.api(InstallationId(1000 + number))
+    read_permission(access, repo)
+    assert access.api(INSTALLATION) is not kept
+    assert proxy.connections == 2
 
 
 # Retries and limits
 
 
 @pytest.mark.parametrize("kind", ["reset", "status"])
-def test_a_read_is_repeated_after_a_broken_connection_and_after_a_5xx(
-    github_repository: GitHubRepository, access: AppAccess, kind: str
-) -> None:
-    github_repository.github.fault(collaborators(github_repository), kind=kind, count=2)
-    assert look(access, github_repository) == "write"
-    github_repository.github.fault(collaborators(github_repository), kind=kind, count=3)
+def test_read_is_repeated_after_a_broken_connection_or_a_5xx(repo: FakeRepo, access: AppAccess, kind: str) -> None:
+    repo.github.fault(collaborators(repo), kind=kind, count=2)
+    assert read_permission(access, repo) == "write"
+    repo.github.fault(collaborators(repo), kind=kind, count=3)
     with pytest.raises(Unavailable, match="GitHub"):
-        look(access, github_repository)
-    assert len(github_repository.request_names()) == 6
+        read_permission(access, repo)
+    assert len(repo.request_names()) == 6
 
 
-def test_a_write_is_sent_once(github_repository: GitHubRepository, access: AppAccess) -> None:
-    github_repository.github.fault("POST .*/check-runs", status=502)
-    call = ApiCall("POST", f"/repos/{github_repository.name}/check-runs", body={"name": "x", "head_sha": "0" * 40})
+def test_write_is_sent_once(repo: FakeRepo, access: AppAccess) -> None:
+    repo.github.fault("POST .*/check-runs", status=502)
+    call = ApiCall("POST", f"/repos/{repo.name}/check-runs", body={"name": "x", "head_sha": "0" * 40})
     with pytest.raises(Unavailable, match="answered 502"):
         access.api(INSTALLATION).fetch(call, PermissionResponse)
-    assert github_repository.request_names() == ["POST 502"]
+    assert repo.request_names() == ["POST 502"]
 
 
-def test_silence_is_not_waited_for_twice(
-    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
-) -> None:
+def test_timed_out_request_is_not_repeated(repo: FakeRepo, settings: Settings, vault: MemoryVault) -> None:
     hasty = replace(settings, timing=replace(settings.timing, github_timeout=0.3))
     with app_access(hasty, vault, SystemClock()) as access:
-        look(access, github_repository)
-        github_repository.github.fault(collaborators(github_repository), kind="timeout", ms=1000, count=3)
+        read_permission(access, repo)
+        repo.github.fault(collaborators(repo), kind="timeout", ms=1000, count=3)
         with pytest.raises(Unavailable, match="no answer in time"):
-            look(access, github_repository)
+            read_permission(access, repo)
 
 
 @pytest.mark.parametrize(
     ("order", "seconds"), [({"kind": "secondary", "retry_after": 7}, 7), ({"kind": "secondary"}, 60)]
 )
-def test_a_secondary_limit_says_when_to_come_back(
-    github_repository: GitHubRepository, access: AppAccess, order: dict[str, object], seconds: int
+def test_secondary_limit_says_when_to_retry(
+    repo: FakeRepo, access: AppAccess, order: dict[str, object], seconds: int
 ) -> None:
-    github_repository.github.fault(collaborators(github_repository), **order)
+    repo.github.fault(collaborators(repo), **order)
     with pytest.raises(RateLimited) as caught:
-        look(access, github_repository)
+        read_permission(access, repo)
     wait = caught.value.retry_at - SystemClock().now()
     assert timedelta(seconds=seconds - 5) < wait <= timedelta(seconds=seconds + 1)
     assert caught.value.retry_at.microsecond == 0
-    assert len(github_repository.request_names()) == 1
+    assert len(repo.request_names()) == 1
 
 
-class Book:
-    """What GitHub said of rate limits, for several processes."""
+class SharedLimits:
+    """Rate limits that several processes share."""
 
     def __init__(self) -> None:
         self.kept: dict[str, RateLimit] = {}
@@ -357,43 +347,43 @@ class Book:
     ],
     ids=["with a time", "without one", "GraphQL's"],
 )
-def test_while_a_secondary_limit_lasts_no_process_asks_for_this_installation(
-    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault, order: dict[str, object]
+def test_secondary_limit_stops_all_processes_of_the_installation(
+    repo: FakeRepo, settings: Settings, vault: MemoryVault, order: dict[str, object]
 ) -> None:
-    book = Book()
-    github_repository.github.fault("POST /graphql", count=100, **order)
-    owner, _, name = github_repository.name.partition("/")
+    book = SharedLimits()
+    repo.github.fault("POST /graphql", count=100, **order)
+    owner, _, name = repo.name.partition("/")
     query = "query Q($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { name } }"
     for _ in range(20):
-        with app_access(settings, vault, SystemClock(), book) as one, pytest.raises(RateLimited):
-            one.api(INSTALLATION).query(query, {"owner": owner, "name": name}, PullState)
-        with app_access(settings, vault, SystemClock(), book) as one, pytest.raises(RateLimited):
-            look(one, github_repository)
-    github_repository.github.clear_faults()
-    assert github_repository.request_names() == ["Q"]
+        with app_access(settings, vault, SystemClock(), book) as access, pytest.raises(RateLimited):
+            access.api(INSTALLATION).query(query, {"owner": owner, "name": name}, PullState)
+        with app_access(settings, vault, SystemClock(), book) as access, pytest.raises(RateLimited):
+            read_permission(access, repo)
+    repo.github.clear_faults()
+    assert repo.request_names() == ["Q"]
 
 
-def test_a_used_up_limit_says_when_it_starts_anew(github_repository: GitHubRepository, access: AppAccess) -> None:
-    look(access, github_repository)
-    github_repository.github.control("rate", remaining=0, reset_in=600)
+def test_exhausted_rate_limit_says_when_it_resets(repo: FakeRepo, access: AppAccess) -> None:
+    read_permission(access, repo)
+    repo.github.control("rate", remaining=0, reset_in=600)
     try:
         with pytest.raises(RateLimited) as rest:
-            look(access, github_repository)
+            read_permission(access, repo)
         with pytest.raises(RateLimited) as graph:
             access.api(INSTALLATION).query("query Q { viewer { login } }", {}, PullState)
     finally:
-        github_repository.github.control("rate", remaining=5000, reset_in=600)
+        repo.github.control("rate", remaining=5000, reset_in=600)
     for caught in (rest, graph):
         assert timedelta(seconds=590) < caught.value.retry_at - SystemClock().now() <= timedelta(seconds=600)
 
 
-def test_an_answer_that_is_not_githubs_is_an_outage(github_repository: GitHubRepository, access: AppAccess) -> None:
-    github_repository.script_answer(collaborators(github_repository), {"hello": "world"})
+def test_malformed_response_is_an_outage(repo: FakeRepo, access: AppAccess) -> None:
+    repo.script_answer(collaborators(repo), {"hello": "world"})
     with pytest.raises(Unavailable, match="permission: Field required"):
-        look(access, github_repository)
+        read_permission(access, repo)
 
 
-def test_a_server_that_is_not_there_is_an_outage(settings: Settings, vault: MemoryVault) -> None:
+def test_unreachable_server_is_an_outage(settings: Settings, vault: MemoryVault) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     nowhere = replace(settings, github_api_url=f"http://127.0.0.1:{port}")
@@ -402,15 +392,13 @@ def test_a_server_that_is_not_there_is_an_outage(settings: Settings, vault: Memo
         access.api(INSTALLATION).get("/app", PermissionResponse)
 
 
-def test_enterprise_servers_paths_are_used(
-    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
-) -> None:
-    pull = github_repository.pull()
+def test_enterprise_server_paths_are_used(repo: FakeRepo, settings: Settings, vault: MemoryVault) -> None:
+    pull = repo.pull()
     url = f"{settings.github_api_url}/api/v3"
     with app_access(replace(settings, github_api_url=url), vault, SystemClock()) as access:
-        assert look(access, github_repository) == "write"
+        assert read_permission(access, repo) == "write"
         assert GitHubPullSource(access, make_read_options(None, url)).head_sha(pull.request) == pull.sha
-    assert [one["path"] for one in github_repository.exchanges()][-1] == "/api/graphql"
+    assert [request["path"] for request in repo.exchanges()][-1] == "/api/graphql"
 
 
 @pytest.mark.parametrize(
@@ -422,13 +410,13 @@ def test_enterprise_servers_paths_are_used(
         ("http://127.0.0.1:9/", "http://127.0.0.1:9/graphql"),
     ],
 )
-def test_graphql_is_found_beside_the_rest_api(rest: str, graph: str) -> None:
+def test_graphql_url_is_next_to_the_rest_api(rest: str, graph: str) -> None:
     assert graphql_url(rest) == graph
 
 
-def test_no_error_tells_a_secret(github_repository: GitHubRepository, access: AppAccess, vault: MemoryVault) -> None:
-    github_repository.github.fault(collaborators(github_repository), status=500, count=3)
+def test_error_message_holds_no_secret(repo: FakeRepo, access: AppAccess, vault: MemoryVault) -> None:
+    repo.github.fault(collaborators(repo), status=500, count=3)
     with pytest.raises(Unavailable) as caught:
-        look(access, github_repository)
+        read_permission(access, repo)
     [token] = vault.kept.values()
     assert token.decode() not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Every kind of refusal and outage, and what the product calls it."""
+"""Error types of refusals and outages."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from githubkit.exception import AuthCredentialError, RequestError
 
-from tests.worker.adapters.github.conftest import INSTALLATION, GitHubRepository
+from tests.worker.adapters.github.conftest import INSTALLATION, FakeRepo
 from tests.world.fake_github import FakeGitHub
 from worker.adapters.github.client import ApiCall, AppAccess
 from worker.adapters.github.errors import (
@@ -29,11 +29,11 @@ LOADED = "Server Error: Sorry, this diff is temporarily unavailable due to heavy
 
 
 @pytest.fixture(scope="module")
-def github_repository(github: FakeGitHub) -> GitHubRepository:
-    """One repository for all rows of the tables: every answer here is ordered."""
+def repo(github: FakeGitHub) -> FakeRepo:
+    """One repository for all tests of this module, which script every answer."""
     name = f"refusals-{uuid4().hex[:8]}"
     github.control("repo", name=name)
-    return GitHubRepository(github, f"acme/{name}")
+    return FakeRepo(github, f"acme/{name}")
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def clear(github: FakeGitHub) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("call", "status", "message", "kind", "words"),
+    ("call", "status", "message", "kind", "message_part"),
     [
         ("GET /pulls/1", 403, "Resource not accessible by integration", Forbidden, "pull_requests: read"),
         ("POST /check-runs", 403, "Resource not accessible by integration", Forbidden, "checks: write"),
@@ -70,27 +70,25 @@ def clear(github: FakeGitHub) -> Iterator[None]:
         ("PATCH /check-runs/1", 503, "Unavailable", Unavailable, "answered 503"),
     ],
 )
-def test_every_refusal_of_the_rest_api_has_its_name(  # noqa: PLR0913, PLR0917 - a table's columns
-    github_repository: GitHubRepository,
+def test_rest_refusal_has_its_error_type(  # noqa: PLR0913, PLR0917 - a table's columns
+    repo: FakeRepo,
     access: AppAccess,
     call: str,
     status: int,
     message: str,
     kind: type[AssayError],
-    words: str,
+    message_part: str,
 ) -> None:
     method, path = call.split()
-    github_repository.script_refusal(f"{method} .*{github_repository.name}", status, message)
+    repo.script_refusal(f"{method} .*{repo.name}", status, message)
     body = None if method == "GET" else {"content": "eyes"}
-    with pytest.raises(kind, match=re.escape(words)) as caught:
-        access.api(INSTALLATION).fetch(
-            ApiCall(method, f"/repos/{github_repository.name}{path}", body=body), PermissionResponse
-        )
+    with pytest.raises(kind, match=re.escape(message_part)) as caught:
+        access.api(INSTALLATION).fetch(ApiCall(method, f"/repos/{repo.name}{path}", body=body), PermissionResponse)
     assert type(caught.value) is kind or kind is Unavailable
 
 
-def query(place: GitHubRepository, access: AppAccess) -> PullState:
-    owner, name = place.name.split("/")
+def query(repo: FakeRepo, access: AppAccess) -> PullState:
+    owner, name = repo.name.split("/")
     document = "query Odd($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { name } }"
     return access.api(INSTALLATION).query(document, {"owner": owner, "name": name}, PullState)
 
@@ -100,7 +98,7 @@ COMMENT = ["updateIssueComment"]
 
 
 @pytest.mark.parametrize(
-    ("error", "kind", "told"),
+    ("error", "kind", "message"),
     [
         ({"type": "RATE_LIMITED", "message": "API rate limit exceeded"}, RateLimited, "again at"),
         ({"type": "RATE_LIMIT", "message": "API rate limit exceeded"}, RateLimited, "again at"),
@@ -124,12 +122,12 @@ COMMENT = ["updateIssueComment"]
         ({"type": "MAX_NODE_LIMIT_EXCEEDED", "message": "too many nodes"}, GitHubBadRequest, "too many nodes"),
     ],
 )
-def test_every_error_of_graphql_has_its_name(
-    github_repository: GitHubRepository, access: AppAccess, error: object, kind: type[AssayError], told: str
+def test_graphql_error_has_its_error_type(
+    repo: FakeRepo, access: AppAccess, error: object, kind: type[AssayError], message: str
 ) -> None:
-    github_repository.script_answer("POST /graphql Odd", {"data": None, "errors": [error]}, count=3)
-    with pytest.raises(kind, match=re.escape(told)) as caught:
-        query(github_repository, access)
+    repo.script_answer("POST /graphql Odd", {"data": None, "errors": [error]}, count=3)
+    with pytest.raises(kind, match=re.escape(message)) as caught:
+        query(repo, access)
     assert type(caught.value) is kind or kind is Unavailable
 
 
@@ -145,16 +143,14 @@ def test_every_error_of_graphql_has_its_name(
         ({"path": COMMENT}, 3),
     ],
 )
-def test_only_what_is_known_to_pass_is_asked_again_at_once(
-    github_repository: GitHubRepository, access: AppAccess, error: Mapping[str, Any], times: int
+def test_only_transient_errors_are_retried(
+    repo: FakeRepo, access: AppAccess, error: Mapping[str, Any], times: int
 ) -> None:
-    github_repository.script_answer(
-        "POST /graphql Odd", {"data": None, "errors": [{"message": "oops", **error}]}, count=3
-    )
-    before = len(github_repository.request_names())
+    repo.script_answer("POST /graphql Odd", {"data": None, "errors": [{"message": "oops", **error}]}, count=3)
+    before = len(repo.request_names())
     with pytest.raises(AssayError):
-        query(github_repository, access)
-    assert len(github_repository.request_names()) - before == times
+        query(repo, access)
+    assert len(repo.request_names()) - before == times
 
 
 @pytest.mark.parametrize(
@@ -168,33 +164,28 @@ def test_only_what_is_known_to_pass_is_asked_again_at_once(
         [*PULL, "baseRef", "rules"],
     ],
 )
-def test_what_a_dossier_can_do_without_is_no_error(
-    github_repository: GitHubRepository, access: AppAccess, path: list[str | int]
-) -> None:
+def test_optional_dossier_part_raises_no_error(repo: FakeRepo, access: AppAccess, path: list[str | int]) -> None:
     head = {"state": "OPEN", "headRefOid": "0" * 40}
     for kind in ("FORBIDDEN", "NOT_FOUND"):
-        github_repository.script_answer(
-            "POST /graphql Odd", {"data": head, "errors": [{"type": kind, "path": path, "message": "no"}]}
-        )
-        assert query(github_repository, access).state == "OPEN"
+        error = {"type": kind, "path": path, "message": "no"}
+        repo.script_answer("POST /graphql Odd", {"data": head, "errors": [error]})
+        assert query(repo, access).state == "OPEN"
 
 
 @pytest.mark.parametrize("page", ["<html>Bad gateway</html>", {"message": 5}])
-def test_a_refusal_that_is_not_githubs_is_told_as_such(
-    github_repository: GitHubRepository, access: AppAccess, page: object
-) -> None:
-    github_repository.script_answer(f"GET .*{github_repository.name}", page, 418)
+def test_refusal_by_another_server_is_a_bad_request(repo: FakeRepo, access: AppAccess, page: object) -> None:
+    repo.script_answer(f"GET .*{repo.name}", page, 418)
     with pytest.raises(GitHubBadRequest, match="not GitHub's"):
-        access.api(INSTALLATION).get(f"/repos/{github_repository.name}/pulls/1", PermissionResponse)
+        access.api(INSTALLATION).get(f"/repos/{repo.name}/pulls/1", PermissionResponse)
 
 
-def test_an_error_of_ours_inside_githubkit_comes_out_as_it_was() -> None:
+def test_our_error_inside_githubkit_is_unwrapped() -> None:
     ours = Unavailable("Redis", "gone")
     assert translate_error(RequestError(ours), NOW) is ours
     assert translate_error(RequestError(RequestError(ours)), NOW) is ours
 
 
-def test_what_githubkit_could_not_even_send_is_an_outage_and_a_wrong_request_is_a_bug() -> None:
+def test_unsent_request_is_an_outage_and_bad_request_is_a_bug() -> None:
     unsent = translate_error(AuthCredentialError("odd"), NOW)
     assert type(unsent) is Unavailable
     assert str(unsent) == "GitHub is unavailable: the request was not sent (AuthCredentialError)"
@@ -209,10 +200,10 @@ def test_what_githubkit_could_not_even_send_is_an_outage_and_a_wrong_request_is_
         ({}, None),
     ],
 )
-def test_the_reset_time_is_read_from_the_headers(headers: Mapping[str, str], expected: datetime | None) -> None:
+def test_reset_time_is_read_from_headers(headers: Mapping[str, str], expected: datetime | None) -> None:
     assert reset_time(headers) == expected
 
 
-def test_an_unknown_installation_is_gone(access: AppAccess) -> None:
+def test_unknown_installation_is_gone(access: AppAccess) -> None:
     with pytest.raises(SubjectGone, match="uninstalled"):
         access.api(InstallationId(5)).get("/repos/acme/x", PermissionResponse)

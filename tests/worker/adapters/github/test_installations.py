@@ -1,4 +1,4 @@
-"""What GitHub lists: deliveries, installations, their repositories, and the pull requests in them."""
+"""Lists read from GitHub: deliveries, installations, repositories and pull requests."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.worker.adapters.github.conftest import INSTALLATION, GitHubRepository
+from tests.worker.adapters.github.conftest import INSTALLATION, FakeRepo
 from worker.adapters.github import installations
 from worker.adapters.github.client import MOST_REMEMBERED, AppAccess, GitHubApi, key_api
 from worker.adapters.github.installations import GitHubDeliveries, GitHubListing, GitHubRepositories
@@ -34,46 +34,46 @@ def api(settings: Settings) -> Iterator[GitHubApi]:
 
 
 @pytest.fixture
-def sent(github_repository: GitHubRepository, api: GitHubApi, monkeypatch: pytest.MonkeyPatch) -> list[DeliveryAttempt]:
-    """Nine deliveries that reached nobody, the newest first; GitHub shows two at a time, and one look reads four."""
-    github_repository.github.control("hooks", url="http://127.0.0.1:9/nowhere", events=["issues"])
-    for number in range(9):
-        github_repository.issue(f"Issue {number}", "")
-    github_repository.github.settle()
+def failed_deliveries(repo: FakeRepo, api: GitHubApi, monkeypatch: pytest.MonkeyPatch) -> list[DeliveryAttempt]:
+    """Failed deliveries, newest first; a page has two, and one listing reads four."""
+    repo.github.control("hooks", url="http://127.0.0.1:9/nowhere", events=["issues"])
+    for number in range(5):
+        repo.issue(f"Issue {number}", "")
+    repo.github.settle()
     whole, _ = GitHubDeliveries(api).list_since(AGES_AGO, None)
-    github_repository.github.control("hooks", url=None, events=[])
+    repo.github.control("hooks", url=None, events=[])
     monkeypatch.setattr(installations, "PER_PAGE", 2)
     monkeypatch.setattr(installations, "MOST_DELIVERY_PAGES", 2)
     return whole
 
 
-def test_a_look_reads_so_much_and_the_next_one_goes_on(api: GitHubApi, sent: list[DeliveryAttempt]) -> None:
-    assert len(sent) >= 9
+def test_delivery_listing_continues_at_its_cursor(api: GitHubApi, failed_deliveries: list[DeliveryAttempt]) -> None:
+    assert len(failed_deliveries) >= 5
     looks = [GitHubDeliveries(api).list_since(AGES_AGO, None)]
     while cursor := looks[-1][1]:
         looks.append(GitHubDeliveries(api).list_since(AGES_AGO, cursor))
-    assert [attempt for some, _ in looks for attempt in some] == sent
+    assert [attempt for some, _ in looks for attempt in some] == failed_deliveries
     assert {len(some) for some, _ in looks[:-1]} == {4}
-    assert len(looks) == -(-len(sent) // 4)
+    assert len(looks) == -(-len(failed_deliveries) // 4)
 
 
-def test_what_is_older_is_left_and_an_unknown_cursor_begins_at_the_newest(
-    api: GitHubApi, sent: list[DeliveryAttempt]
+def test_delivery_listing_skips_old_ones_and_restarts_on_an_unknown_cursor(
+    api: GitHubApi, failed_deliveries: list[DeliveryAttempt]
 ) -> None:
-    assert GitHubDeliveries(api).list_since(sent[0].at + timedelta(seconds=1), None) == ([], None)
-    assert GitHubDeliveries(api).list_since(AGES_AGO, "strange")[0] == sent[:4]
+    assert GitHubDeliveries(api).list_since(failed_deliveries[0].at + timedelta(seconds=1), None) == ([], None)
+    assert GitHubDeliveries(api).list_since(AGES_AGO, "strange")[0] == failed_deliveries[:4]
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 422])
-def test_what_github_does_not_deliver_again_is_let_go(
-    github_repository: GitHubRepository, api: GitHubApi, sent: list[DeliveryAttempt], status: int
+def test_refused_redelivery_is_skipped(
+    repo: FakeRepo, api: GitHubApi, failed_deliveries: list[DeliveryAttempt], status: int
 ) -> None:
-    github_repository.script_refusal("POST /app/hook/deliveries", status)
-    assert [GitHubDeliveries(api).redeliver(one) for one in sent[:2]] == [False, True]
+    repo.script_refusal("POST /app/hook/deliveries", status)
+    assert [GitHubDeliveries(api).redeliver(delivery) for delivery in failed_deliveries[:2]] == [False, True]
 
 
-def test_a_refusal_of_the_newest_is_one(github_repository: GitHubRepository, api: GitHubApi) -> None:
-    github_repository.script_refusal("GET /app/hook/deliveries", 404, "Not Found")
+def test_refused_delivery_listing_is_raised(repo: FakeRepo, api: GitHubApi) -> None:
+    repo.script_refusal("GET /app/hook/deliveries", 404, "Not Found")
     with pytest.raises(SubjectGone):
         GitHubDeliveries(api).list_since(AGES_AGO, None)
 
@@ -81,8 +81,8 @@ def test_a_refusal_of_the_newest_is_one(github_repository: GitHubRepository, api
 # Installations and their repositories
 
 
-def test_installations_are_read_by_so_many_pages_and_the_last_one_leads_to_the_first(
-    github_repository: GitHubRepository, api: GitHubApi, monkeypatch: pytest.MonkeyPatch
+def test_installation_pages_continue_and_the_last_leads_to_the_first(
+    repo: FakeRepo, api: GitHubApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def pages(first: int) -> list[tuple[int, int]]:
         return [(len(page), following) for page, following in installations.list_installation_pages(api, first)]
@@ -92,7 +92,7 @@ def test_installations_are_read_by_so_many_pages_and_the_last_one_leads_to_the_f
     monkeypatch.setattr(installations, "PER_PAGE", 1)
     monkeypatch.setattr(installations, "MOST_PAGES", 1)
     assert pages(1) == [(1, 2)]
-    github_repository.script_answer("GET /app/installations", [])
+    repo.script_answer("GET /app/installations", [])
     assert pages(2) == [(0, 1)]
 
 
@@ -101,55 +101,47 @@ def repositories(access: AppAccess) -> GitHubRepositories:
     return GitHubRepositories(access)
 
 
-def listed(place: GitHubRepository) -> list[Any]:
-    return [one["status"] for one in place.github.traffic("GET /installation/repositories")]
+def list_statuses(repo: FakeRepo) -> list[Any]:
+    return [exchange["status"] for exchange in repo.github.traffic("GET /installation/repositories")]
 
 
-def test_a_list_that_is_the_same_is_not_sent_again_and_takes_nothing_of_the_hour(
-    github_repository: GitHubRepository, repositories: GitHubRepositories
-) -> None:
-    before = len(listed(github_repository))
+def test_unchanged_repository_list_uses_its_etag(repo: FakeRepo, repositories: GitHubRepositories) -> None:
+    before = len(list_statuses(repo))
     first, second = (repositories.list_page(INSTALLATION, number) for number in (1, 2))
     assert first != second
     assert [repositories.list_page(INSTALLATION, number) for number in (1, 2)] == [first, second]
-    assert listed(github_repository)[before:] == [200, 200, 304, 304]
-    assert github_repository.github.traffic("GET /installation/repositories")[-1]["received"] is None
+    assert list_statuses(repo)[before:] == [200, 200, 304, 304]
+    assert repo.github.traffic("GET /installation/repositories")[-1]["received"] is None
 
 
-def test_a_list_that_has_changed_is_read_anew(
-    github_repository: GitHubRepository, repositories: GitHubRepositories
-) -> None:
+def test_changed_repository_list_is_read(repo: FakeRepo, repositories: GitHubRepositories) -> None:
     def names() -> set[str]:
-        found, number, has_more = set[str](), 0, True
+        names, number, has_more = set[str](), 0, True
         while has_more:
             number += 1
             page, has_more = repositories.list_page(INSTALLATION, number)
-            found |= {one.name for one in page}
-        return found
+            names |= {repository.name for repository in page}
+        return names
 
-    assert github_repository.name in names()
+    assert repo.name in names()
     added = f"things-{uuid4().hex[:8]}"
-    github_repository.github.control("repo", name=added, files={"a.py": "x = 1\n"})
+    repo.github.control("repo", name=added, files={"a.py": "x = 1\n"})
     assert f"acme/{added}" in names()
 
 
-def test_another_token_asks_for_the_list_without_what_the_old_one_was_told(
-    github_repository: GitHubRepository, repositories: GitHubRepositories
-) -> None:
-    """GitHub's ETags are of one credential: it sends the list anew, and that counts from then on."""
+def test_etag_of_an_expired_token_is_not_sent(repo: FakeRepo, repositories: GitHubRepositories) -> None:
+    """An ETag belongs to one token, so GitHub sends the whole list to the next one."""
     first = repositories.list_page(INSTALLATION, 1)
-    github_repository.github.control("tokens/expire")
-    before = len(listed(github_repository))
+    repo.github.control("tokens/expire")
+    before = len(list_statuses(repo))
     assert [repositories.list_page(INSTALLATION, 1) for _ in range(2)] == [first, first]
-    assert listed(github_repository)[before:] == [401, 200, 304]
+    assert list_statuses(repo)[before:] == [401, 200, 304]
 
 
-def test_of_many_pages_those_that_were_asked_for_last_are_remembered(
-    github_repository: GitHubRepository, repositories: GitHubRepositories
-) -> None:
+def test_most_recently_used_pages_are_remembered(repo: FakeRepo, repositories: GitHubRepositories) -> None:
     for number in (*range(1, MOST_REMEMBERED + 2), MOST_REMEMBERED + 1, 2, 1):
         repositories.list_page(INSTALLATION, number)
-    assert listed(github_repository)[-3:] == [304, 304, 200]
+    assert list_statuses(repo)[-3:] == [304, 304, 200]
 
 
 # Pull requests and their authors
@@ -168,25 +160,23 @@ def listing(access: AppAccess) -> GitHubListing:
     ],
     ids=["by its commits", "by its description"],
 )
-def test_who_wrote_a_pull_request_is_told_in_one_request(
-    github_repository: GitHubRepository, listing: GitHubListing, message: str, body: str
+def test_author_of_a_pull_request_is_read_in_one_request(
+    repo: FakeRepo, listing: GitHubListing, message: str, body: str
 ) -> None:
-    github_repository.push("fix", {"a.py": "x = 2\n"}, message=message)
-    opened = github_repository.open_pull_request("fix", body)
-    looked = listing.find_author(opened.request)
-    assert (looked.pull.author, looked.pull.head_sha, looked.pull.draft) == ("alice", opened.sha, False)
-    assert classify_author(looked.pull) is AuthorKind.AGENT
-    assert looked.authors == Authors()
-    assert len(github_repository.request_names()) == 1
+    repo.push("fix", {"a.py": "x = 2\n"}, message=message)
+    opened = repo.open_pull_request("fix", body)
+    pull = listing.find_author(opened.request)
+    assert (pull.pull.author, pull.pull.head_sha, pull.pull.draft) == ("alice", opened.sha, False)
+    assert classify_author(pull.pull) is AuthorKind.AGENT
+    assert pull.authors == Authors()
+    assert len(repo.request_names()) == 1
 
 
-def test_whom_the_repository_judges_comes_from_its_base_if_that_can_be_read(
-    github_repository: GitHubRepository, listing: GitHubListing
-) -> None:
-    github_repository.push("main", {CONFIG: "authors:\n  people: observe\n"})
-    opened = github_repository.pull({CONFIG: "authors:\n  people: judge\n"})
+def test_judged_authors_come_from_the_readable_base_configuration(repo: FakeRepo, listing: GitHubListing) -> None:
+    repo.push("main", {CONFIG: "authors:\n  people: observe\n"})
+    opened = repo.pull({CONFIG: "authors:\n  people: judge\n"})
     assert listing.find_author(opened.request).authors == Authors(people=Handling.OBSERVE)
-    github_repository.push("main", {CONFIG: "authors: [\n"})
+    repo.push("main", {CONFIG: "authors: [\n"})
     assert listing.find_author(opened.request).authors is None
 
 
@@ -194,29 +184,27 @@ def test_whom_the_repository_judges_comes_from_its_base_if_that_can_be_read(
     ("config", "lets_pass"),
     [("", False), ("mode: observe\n", True), ("abstains: {unproven: neutral}\n", True), ("abstains: {unproven: block}\n", False)],
 )  # fmt: skip
-def test_whether_merges_wait_for_the_check_is_told_with_what_the_repository_lets_pass(
-    github_repository: GitHubRepository, listing: GitHubListing, config: str, *, lets_pass: bool
+def test_required_check_is_read_with_what_passes_unjudged(
+    repo: FakeRepo, listing: GitHubListing, config: str, *, lets_pass: bool
 ) -> None:
-    github_repository.push("main", {CONFIG: config})
-    opened = github_repository.pull()
+    repo.push("main", {CONFIG: config})
+    opened = repo.pull()
     assert not listing.find_author(opened.request).is_required
-    github_repository.github.control("ruleset", repo=github_repository.name, required=["Assay"])
-    looked = listing.find_author(opened.request)
-    assert (looked.is_required, looked.is_passed_unjudged) == (True, lets_pass)
+    repo.github.control("ruleset", repo=repo.name, required=["Assay"])
+    pull = listing.find_author(opened.request)
+    assert (pull.is_required, pull.is_passed_unjudged) == (True, lets_pass)
 
 
-def test_the_open_pull_requests_are_listed_the_newest_first_and_a_closed_one_is_gone(
-    github_repository: GitHubRepository, listing: GitHubListing
-) -> None:
+def test_open_pull_requests_are_listed_newest_first(repo: FakeRepo, listing: GitHubListing) -> None:
     before = datetime.now(UTC)  # noqa: TID251 - GitHub's clock is this machine's
-    first = github_repository.pull(login="copilot-swe-agent[bot]")
+    first = repo.pull(login="copilot-swe-agent[bot]")
     for branch in ("more", "last"):
-        github_repository.push(branch, {"a.py": f"x = '{branch}'\n"})
-    second, third = github_repository.open_pull_request("more"), github_repository.open_pull_request("last")
+        repo.push(branch, {"a.py": f"x = '{branch}'\n"})
+    second, third = repo.open_pull_request("more"), repo.open_pull_request("last")
     second.edit(state="closed")
-    found = list(listing.open_pulls(INSTALLATION, github_repository.name))
-    assert [(one.number, one.head_sha) for one in found] == [(third.number, third.sha), (first.number, first.sha)]
-    assert [one.author for one in found] == [AuthorKind.PERSON, AuthorKind.AGENT]
-    assert all((one.opened_at - before).total_seconds() > -60 and not one.draft for one in found)
+    pulls = list(listing.open_pulls(INSTALLATION, repo.name))
+    assert [(pull.number, pull.head_sha) for pull in pulls] == [(third.number, third.sha), (first.number, first.sha)]
+    assert [pull.author for pull in pulls] == [AuthorKind.PERSON, AuthorKind.AGENT]
+    assert all((pull.opened_at - before).total_seconds() > -60 and not pull.draft for pull in pulls)
     with pytest.raises(SubjectGone, match="closed"):
         listing.find_author(second.request)

@@ -1,4 +1,4 @@
-"""Texts of a pull request: its issues as nobody it judges wrote them, its patches, and its files at the head."""
+"""Texts of a pull request: issues without late edits of its author, patches, and files at the head."""
 
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.adapters.github.conftest import GitHubRepository
+from tests.worker.adapters.github.conftest import FakeRepo
 from worker.adapters.github.pull_request_texts import (
     MOST_CHARACTERS,
     HeadTexts,
@@ -28,32 +28,29 @@ AGENT = "copilot-swe-agent[bot]"
 OPENED = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 Edits = list[tuple[str, bool]]
-"""Who edited, and whether it is used."""
+"""Each edit's account, and whether the edit is used."""
 
 
-# Issues that somebody edited
+# Edited issues
 
 
 def body_of(issue: Issue) -> tuple[str, Edits]:
-    return issue.body, [(one.by, one.used) for one in issue.late_edits]
+    return issue.body, [(edit.by, edit.used) for edit in issue.late_edits]
 
 
 def title_of(issue: Issue) -> tuple[str, Edits]:
-    return issue.title, [(one.by, one.used) for one in issue.late_renames]
+    return issue.title, [(rename.by, rename.used) for rename in issue.late_renames]
 
 
 @pytest.mark.parametrize("link", ["#{number}", "https://127.0.0.1/{repository}/issues/{number}"])
-def test_what_an_author_makes_of_his_issue_is_not_read_until_somebody_else_takes_it_over(
-    github_repository: GitHubRepository, source: GitHubPullSource, link: str
+def test_issue_edit_by_the_author_is_unused_until_another_person_edits(
+    repo: FakeRepo, source: GitHubPullSource, link: str
 ) -> None:
-    number = github_repository.issue("Wrong sum", "y is 3")
-    pull = github_repository.pull(
-        body=f"Closes {link.format(repository=github_repository.name, number=number)}", login="mallory"
-    )
+    number = repo.issue("Wrong sum", "y is 3")
+    pull = repo.pull(body=f"Closes {link.format(repository=repo.name, number=number)}", login="mallory")
 
-    def edited(login: str, text: str) -> Issue:
-        path = f"/repos/{github_repository.name}/issues/{number}"
-        github_repository.github.request_as(login, "PATCH", path, body=text, title=f"Title: {text}")
+    def edit_issue(login: str, text: str) -> Issue:
+        repo.request_as(login, "PATCH", f"/issues/{number}", body=text, title=f"Title: {text}")
         (issue,) = source.dossier(pull.request).issues
         assert issue.edited_by == login
         return issue
@@ -63,14 +60,14 @@ def test_what_an_author_makes_of_his_issue_is_not_read_until_somebody_else_takes
 
     (issue,) = source.dossier(pull.request).issues
     assert (body_of(issue), title_of(issue), issue.edited_by) == (("y is 3", []), ("Wrong sum", []), None)
-    assert github_repository.request_names() == ["AssayPull", "GET 200", "AssayTexts"]
+    assert repo.request_names() == ["AssayPull", "GET 200", "AssayTexts"]
     mine = [("mallory", False)]
     for text, edits in (("y is 2", mine), ("y may be 2", mine * 2)):
-        issue = edited("mallory", text)
+        issue = edit_issue("mallory", text)
         assert [body_of(issue), title_of(issue)] == both("y is 3", "Wrong sum", edits)
-    issue = edited("alice", "y may be 2 or 3")
+    issue = edit_issue("alice", "y may be 2 or 3")
     assert [body_of(issue), title_of(issue)] == both("y may be 2 or 3", "Title: y may be 2 or 3", [])
-    issue = edited(AGENT, "anything")
+    issue = edit_issue(AGENT, "anything")
     assert [body_of(issue), title_of(issue)] == both("y may be 2 or 3", "Title: y may be 2 or 3", [(AGENT, False)])
 
 
@@ -97,7 +94,7 @@ PULL = GraphPull.model_validate({
 
 
 def read(nodes: Nodes, *, more: bool = False, **fields: Any) -> Issue:
-    """An issue whose text has this history; *more*: GitHub has earlier edits."""
+    """An issue with this edit history; *more*: GitHub has earlier edits."""
     shown: dict[str, Any] = {
         "number": 7,
         "title": "Sum",
@@ -121,9 +118,9 @@ WRITTEN = edit("alice", -60, "as written")
 @pytest.mark.parametrize(
     ("login", "kind", "is_used"),
     [("bob", "User", False), ("renovate", "Bot", False), ("cursoragent", "User", False), ("carol", "User", True)],
-    ids=["the author", "a bot", "an agent's own account", "somebody else"],
+    ids=["the author", "a bot", "an agent's own account", "another person"],
 )
-def test_the_author_and_bots_are_told_from_people(login: str, kind: str, *, is_used: bool) -> None:
+def test_late_edits_of_the_author_and_bots_are_undone(login: str, kind: str, *, is_used: bool) -> None:
     edited = read([edit(login, 5, "now", kind), WRITTEN])
     assert (edited.body, "late_edits" in edited.model_fields_set) == ("now" if is_used else "as written", not is_used)
     renamed = read_title([rename(login, 5, "Product", "Sum", kind)])
@@ -140,7 +137,7 @@ def test_the_author_and_bots_are_told_from_people(login: str, kind: str, *, is_u
         pytest.param(None, {"lastEditedAt": OPENED, "editor": actor("bob")}, id="none at all"),
     ],
 )
-def test_an_edit_that_cannot_be_taken_back_is_used_and_told(nodes: Nodes, fields: dict[str, Any]) -> None:
+def test_edit_that_cannot_be_undone_is_used_and_recorded(nodes: Nodes, fields: dict[str, Any]) -> None:
     assert body_of(read(nodes, **fields)) == ("now", [("bob", True)])
 
 
@@ -152,7 +149,7 @@ def test_an_edit_that_cannot_be_taken_back_is_used_and_told(nodes: Nodes, fields
         pytest.param([rename("bob", 5, "Product", "Quotient")], False, id="of another title"),
     ],
 )
-def test_a_title_that_cannot_be_taken_back_is_used_and_told(nodes: Nodes, *, earlier: bool) -> None:
+def test_title_that_cannot_be_undone_is_used_and_recorded(nodes: Nodes, *, earlier: bool) -> None:
     assert title_of(read_title(nodes, earlier=earlier)) == ("Sum", [("bob", True)])
 
 
@@ -160,31 +157,31 @@ NONE: Edits = []
 
 
 @pytest.mark.parametrize(
-    ("nodes", "told"),
+    ("nodes", "expected"),
     [
         pytest.param([rename("bob", -5, "Product", "Sum")], ("Sum", NONE), id="before the pull request was there"),
         pytest.param([rename("bob", 5, "A", "B"), rename(None, 5, "B", "Sum")], ("Sum", NONE), id="by who is gone"),
         pytest.param([rename("carol", 5, "A", "B"), rename("bob", 5, "B", "Sum")], ("B", [("bob", False)]),
                      id="of the same second the last one told"),
         pytest.param([], ("Sum", NONE), id="never"),
-        pytest.param(None, ("Sum", NONE), id="nobody tells"),
+        pytest.param(None, ("Sum", NONE), id="not readable"),
     ],
 )  # fmt: skip
-def test_only_what_was_renamed_late_is_taken_back(nodes: Nodes, told: tuple[str, Edits]) -> None:
-    assert title_of(read_title(nodes)) == told
+def test_only_late_renames_are_undone(nodes: Nodes, expected: tuple[str, Edits]) -> None:
+    assert title_of(read_title(nodes)) == expected
 
 
-def test_an_issue_that_was_never_edited_has_no_history() -> None:
+def test_unedited_issue_has_no_history() -> None:
     for issue in (read(None), read([])):
         assert (body_of(issue), title_of(issue), issue.edited_by) == (("now", []), ("Sum", []), None)
 
 
-# A diff from the list of files parses as what git prints
+# Diffs joined from the file list
 
 HUNK = "@@ -1 +1 @@\n-a\n+b"
 
 
-def changed(
+def changed_file(
     name: str, status: str, patch: str | None = None, old: str | None = None, changes: int = 0
 ) -> ChangedFileResponse:
     return ChangedFileResponse(
@@ -192,19 +189,19 @@ def changed(
     )
 
 
-def test_every_kind_of_change_parses() -> None:
+def test_joined_patches_parse_for_every_kind_of_change() -> None:
     files = [
-        changed("m.py", "modified", HUNK),
-        changed("new.py", "added", "@@ -0,0 +1 @@\n+b"),
-        changed("gone.py", "removed", "@@ -1 +0,0 @@\n-a"),
-        changed("to.py", "renamed", old="from.py"),
-        changed("to2.py", "renamed", HUNK, "from 2.py"),
-        changed("twin.py", "copied", old="m.py"),
-        changed("mode.sh", "changed"),
-        changed("empty.py", "added"),
+        changed_file("m.py", "modified", HUNK),
+        changed_file("new.py", "added", "@@ -0,0 +1 @@\n+b"),
+        changed_file("gone.py", "removed", "@@ -1 +0,0 @@\n-a"),
+        changed_file("to.py", "renamed", old="from.py"),
+        changed_file("to2.py", "renamed", HUNK, "from 2.py"),
+        changed_file("twin.py", "copied", old="m.py"),
+        changed_file("mode.sh", "changed"),
+        changed_file("empty.py", "added"),
     ]
-    found = join_patches(files, len(files))
-    diff = parse_diff(found.diff.encode())
+    patches = join_patches(files, len(files))
+    diff = parse_diff(patches.diff.encode())
     assert [(file.path, file.change) for file in diff.files] == [
         ("m.py", ChangeKind.MODIFIED),
         ("new.py", ChangeKind.ADDED),
@@ -216,29 +213,27 @@ def test_every_kind_of_change_parses() -> None:
         ("empty.py", ChangeKind.ADDED),
     ]
     assert diff.by_path["to2.py"].old_path == "from 2.py"
-    assert found.unread == ()
+    assert patches.unread == ()
 
 
-def test_lines_that_github_left_out_are_named_and_files_beyond_its_list_counted() -> None:
-    found = join_patches([changed("big.json", "modified", changes=90_000)], 3001)
-    assert [(file.path, file.reason) for file in found.unread] == [
-        ("big.json", UnreadReason.TOO_LARGE),
-        ("(3000 more files that GitHub does not list)", UnreadReason.OVER_LIMIT),
-    ]
-    assert parse_diff(found.diff.encode()).files[0].hunks == ()
+def test_omitted_lines_are_named_and_unlisted_files_counted() -> None:
+    patches = join_patches([changed_file("big.json", "modified", changes=90_000)], 3001)
+    rest = ("(3000 more files that GitHub does not list)", UnreadReason.OVER_LIMIT)
+    assert [(file.path, file.reason) for file in patches.unread] == [("big.json", UnreadReason.TOO_LARGE), rest]
+    assert parse_diff(patches.diff.encode()).files[0].hunks == ()
 
 
 @given(path=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
-def test_any_path_comes_back(path: str) -> None:
-    files = [changed(path, "modified", HUNK), changed(path, "renamed", HUNK, f"{path}2")]
+def test_joined_patches_keep_any_path(path: str) -> None:
+    files = [changed_file(path, "modified", HUNK), changed_file(path, "renamed", HUNK, f"{path}2")]
     assert [file.path for file in parse_diff(join_patches(files, 2).diff.encode()).files] == [path, path]
 
 
 @pytest.mark.parametrize("name", ["plain.py", "with space.py", 'quo"te\\.py', "tab\t.py", "ümläut.py"])
-def test_git_applies_it(tmp_path: Path, name: str) -> None:
+def test_git_applies_joined_patches(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("a\n")
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    patch = join_patches([changed(name, "modified", HUNK)], 1).diff
+    patch = join_patches([changed_file(name, "modified", HUNK)], 1).diff
     subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=patch.encode(), check=True)
     assert (tmp_path / name).read_text() == "b\n"
 
@@ -275,11 +270,11 @@ new file mode 100644
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_only_what_has_a_text_at_the_head_is_asked_for_and_what_is_too_much_named(most: int) -> None:
-    found = texts_to_read(parse_diff(DIFF), most)
+def test_texts_to_read_exclude_binaries_deletions_and_the_rest(most: int) -> None:
+    texts = texts_to_read(parse_diff(DIFF), most)
     paths = ("a.py", "z.py")
-    assert found.paths == paths[:most]
-    assert [(file.path, file.reason) for file in found.unread] == [
+    assert texts.paths == paths[:most]
+    assert [(file.path, file.reason) for file in texts.unread] == [
         ("logo.png", UnreadReason.BINARY),
         ("caf\ufffd.py", UnreadReason.NOT_UTF8),
         *((path, UnreadReason.OVER_LIMIT) for path in paths[most:]),
@@ -297,12 +292,12 @@ def test_only_what_has_a_text_at_the_head_is_asked_for_and_what_is_too_much_name
         (None, UnreadReason.OVER_LIMIT),
     ],
 )
-def test_a_blob_is_a_text_or_a_reason(blob: BlobResponse | None, expected: HeadFile | UnreadReason) -> None:
-    found = to_head_file("p", blob)
-    assert (found.reason if isinstance(found, UnreadFile) else found) == expected
+def test_blob_is_a_text_or_an_unread_reason(blob: BlobResponse | None, expected: HeadFile | UnreadReason) -> None:
+    file = to_head_file("p", blob)
+    assert (file.reason if isinstance(file, UnreadFile) else file) == expected
 
 
-def test_a_full_shelf_says_so() -> None:
+def test_full_head_texts_mark_the_rest_as_over_limit() -> None:
     shelf = HeadTexts([])
     shelf.put(["a"], [BlobResponse(text="x" * MOST_CHARACTERS)])
     assert shelf.is_full
@@ -310,6 +305,6 @@ def test_a_full_shelf_says_so() -> None:
     assert shelf.unread == [UnreadFile(path="b", reason=UnreadReason.OVER_LIMIT)]
 
 
-def test_batches_hold_everything_once() -> None:
+def test_batches_hold_each_item_once() -> None:
     assert batches("abcde", 2) == ["ab", "cd", "e"]
     assert batches("", 2) == []

@@ -1,4 +1,4 @@
-"""What is left of a rate limit, and for whom."""
+"""Rate limits: reserved requests, secondary limits, and response headers."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -21,8 +21,8 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 RESET = NOON + timedelta(minutes=30)
 
 
-class Hand:
-    """A clock that stands."""
+class StoppedClock:
+    """A clock that does not advance."""
 
     def __init__(self, at: datetime = NOON) -> None:
         self.at = at
@@ -34,8 +34,8 @@ class Hand:
         return 0
 
 
-class Page:
-    """A book of one page."""
+class StoredLimits:
+    """Stored rate limits of one installation."""
 
     def __init__(self, **left: RateLimit) -> None:
         self.kept = left
@@ -52,11 +52,8 @@ class Page:
 
 
 def headers(remaining: int, reset: datetime = RESET, resource: str = "core") -> dict[str, str]:
-    return {
-        "X-RateLimit-Remaining": str(remaining),
-        "x-ratelimit-reset": str(int(reset.timestamp())),
-        "x-ratelimit-resource": resource,
-    }
+    seconds = str(int(reset.timestamp()))
+    return {"X-RateLimit-Remaining": str(remaining), "x-ratelimit-reset": seconds, "x-ratelimit-resource": resource}
 
 
 @pytest.mark.parametrize(
@@ -67,21 +64,21 @@ def headers(remaining: int, reset: datetime = RESET, resource: str = "core") -> 
         (0, None, RequestPriority.STATE),
     ],
 )
-def test_the_last_requests_are_kept_for_what_is_more_urgent(
+def test_last_requests_are_reserved_for_more_urgent_ones(
     left: int, admitted: RequestPriority | None, refused: RequestPriority
 ) -> None:
-    budget = RequestBudget(HERE, Page(core=RateLimit(left, RESET)), Hand())
+    budget = RequestBudget(HERE, StoredLimits(core=RateLimit(left, RESET)), StoppedClock())
     if admitted is not None:
         budget.admit("core", admitted)
-    with pytest.raises(RateLimited) as told:
+    with pytest.raises(RateLimited) as error:
         budget.admit("core", refused)
-    assert told.value.retry_at == RESET
+    assert error.value.retry_at == RESET
 
 
-def test_after_the_reset_all_is_there_again_and_other_budgets_are_others() -> None:
-    page = Page(core=RateLimit(0, RESET))
-    RequestBudget(HERE, page, Hand(RESET)).admit("core", RequestPriority.SWEEP)
-    RequestBudget(HERE, page, Hand()).admit("graphql", RequestPriority.SWEEP)
+def test_budget_is_full_after_the_reset_and_separate_per_resource() -> None:
+    page = StoredLimits(core=RateLimit(0, RESET))
+    RequestBudget(HERE, page, StoppedClock(RESET)).admit("core", RequestPriority.SWEEP)
+    RequestBudget(HERE, page, StoppedClock()).admit("graphql", RequestPriority.SWEEP)
 
 
 @pytest.mark.parametrize(
@@ -92,37 +89,37 @@ def test_after_the_reset_all_is_there_again_and_other_budgets_are_others() -> No
         (RequestPriority.SWEEP, [RequestPriority.STATE, RequestPriority.JUDGING]),
     ],
 )
-def test_a_secondary_limit_stops_all_that_is_no_more_urgent_than_what_it_refused(
+def test_secondary_limit_stops_requests_that_are_no_more_urgent(
     refused: RequestPriority, admitted: list[RequestPriority]
 ) -> None:
-    page, until = Page(), NOON + timedelta(seconds=60)
-    RequestBudget(HERE, page, Hand()).note_throttled(refused, until)
+    page, until = StoredLimits(), NOON + timedelta(seconds=60)
+    RequestBudget(HERE, page, StoppedClock()).note_throttled(refused, until)
     for resource in ("core", "graphql"):
-        elsewhere = RequestBudget(HERE, page, Hand())
+        elsewhere = RequestBudget(HERE, page, StoppedClock())
         for need in RequestPriority:
             if need in admitted:
                 elsewhere.admit(resource, need)
             else:
-                with pytest.raises(RateLimited) as told:
+                with pytest.raises(RateLimited) as error:
                     elsewhere.admit(resource, need)
-                assert told.value.retry_at == until
-        RequestBudget(HERE, page, Hand(until)).admit(resource, RequestPriority.SWEEP)
+                assert error.value.retry_at == until
+        RequestBudget(HERE, page, StoppedClock(until)).admit(resource, RequestPriority.SWEEP)
 
 
-def test_of_two_secondary_limits_the_stricter_and_the_longer_one_count() -> None:
-    page, soon, late = Page(), NOON + timedelta(seconds=10), NOON + timedelta(seconds=60)
-    budget = RequestBudget(HERE, page, Hand())
+def test_stricter_and_longer_of_two_secondary_limits_counts() -> None:
+    page, soon, late = StoredLimits(), NOON + timedelta(seconds=10), NOON + timedelta(seconds=60)
+    budget = RequestBudget(HERE, page, StoppedClock())
     budget.note_throttled(RequestPriority.STATE, soon)
     budget.note_throttled(RequestPriority.SWEEP, late)
     assert page.kept["secondary"] == RateLimit(RESERVED_REQUESTS[RequestPriority.STATE], late)
-    after = RequestBudget(HERE, page, Hand(late))
+    after = RequestBudget(HERE, page, StoppedClock(late))
     after.note_throttled(RequestPriority.SWEEP, late + timedelta(seconds=1))
     assert page.kept["secondary"].remaining == RESERVED_REQUESTS[RequestPriority.SWEEP], "the old one is over"
 
 
-def test_what_an_answer_says_counts_at_once_and_is_noted_near_the_end() -> None:
-    page = Page()
-    budget = RequestBudget(HERE, page, Hand())
+def test_remaining_requests_count_immediately_and_are_stored_near_the_end() -> None:
+    page = StoredLimits()
+    budget = RequestBudget(HERE, page, StoppedClock())
     budget.note_headers(headers(NOTE_EACH_BELOW))
     assert page.notes == 0
     budget.note_headers(headers(NOTE_EACH_BELOW - 1))
@@ -139,7 +136,7 @@ def test_what_an_answer_says_counts_at_once_and_is_noted_near_the_end() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "response_headers",
     [
         {},
         {"x-ratelimit-remaining": "-1", "x-ratelimit-reset": "1"},
@@ -147,12 +144,12 @@ def test_what_an_answer_says_counts_at_once_and_is_noted_near_the_end() -> None:
         headers(1) | {"x-ratelimit-reset": "9" * 12},
     ],
 )
-def test_an_answer_without_such_words_says_nothing(said: Mapping[str, str]) -> None:
-    page = Page()
-    RequestBudget(HERE, page, Hand()).note_headers(said)
+def test_response_without_rate_limit_headers_changes_nothing(response_headers: Mapping[str, str]) -> None:
+    page = StoredLimits()
+    RequestBudget(HERE, page, StoppedClock()).note_headers(response_headers)
     assert page.notes == 0
 
 
-def test_without_a_name_it_is_the_budget_of_rest() -> None:
-    found = read_left({"x-ratelimit-remaining": "7", "x-ratelimit-reset": str(int(RESET.timestamp()))})
-    assert found == ("core", RateLimit(7, RESET))
+def test_unnamed_rate_limit_is_that_of_rest() -> None:
+    left = read_left({"x-ratelimit-remaining": "7", "x-ratelimit-reset": str(int(RESET.timestamp()))})
+    assert left == ("core", RateLimit(7, RESET))

@@ -1,8 +1,8 @@
-"""Asking code owners for their review. Invariant: whom GitHub refuses keeps nobody else from being asked."""
+"""Review requests to code owners; a reviewer whom GitHub refuses does not stop the others."""
 
 import pytest
 
-from tests.worker.adapters.github.conftest import GitHubRepository, OpenedPullRequest
+from tests.worker.adapters.github.conftest import FakeRepo, OpenedPull
 from worker.adapters.github.client import AppAccess
 from worker.adapters.github.reviews import GitHubReviewers
 from worker.domain.codeowners import Owner
@@ -18,69 +18,63 @@ def reviewers(access: AppAccess) -> GitHubReviewers:
 
 
 @pytest.mark.parametrize("path", [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"])
-def test_codeowners_is_read_at_the_base_wherever_github_looks(
-    github_repository: GitHubRepository, reviewers: GitHubReviewers, path: str
+def test_codeowners_is_read_from_the_base_in_each_location(
+    repo: FakeRepo, reviewers: GitHubReviewers, path: str
 ) -> None:
-    without = github_repository.push("main", {"more.txt": "x\n"})
-    base = github_repository.push("main", {path: "* @alice\n"})
-    pull = github_repository.pull({path: "* @mallory\n"})
-    read = [reviewers.read_codeowners(pull.request.pull, github_repository.name, sha) for sha in (base, without)]
+    without = repo.push("main", {"more.txt": "x\n"})
+    base = repo.push("main", {path: "* @alice\n"})
+    pull = repo.pull({path: "* @mallory\n"})
+    read = [reviewers.read_codeowners(pull.request.pull, repo.name, sha) for sha in (base, without)]
     assert read == ["* @alice\n", None]
 
 
-def test_those_who_may_be_asked_are_asked_once(github_repository: GitHubRepository, reviewers: GitHubReviewers) -> None:
-    """Not who has no access here, and not the author."""
-    pull, bob = github_repository.pull(), Owner("bob")
+def test_reviewers_with_access_are_asked_once(repo: FakeRepo, reviewers: GitHubReviewers) -> None:
+    """The author and accounts without access are not asked."""
+    pull, bob = repo.pull(), Owner("bob")
     assert reviewers.request_reviews(pull.request, [Owner("mallory"), Owner("alice"), bob]) == (bob,)
     for _ in range(2):
         reviewers.request_reviews(pull.request, [bob])
-    pulls = github_repository.github.request_as("alice", "GET", f"/repos/{github_repository.name}/pulls/{pull.number}")
-    assert [one["login"] for one in pulls["requested_reviewers"]] == ["bob"]
+    opened = repo.request_as("alice", "GET", f"/pulls/{pull.number}")
+    assert [reviewer["login"] for reviewer in opened["requested_reviewers"]] == ["bob"]
     assert reviewers.request_reviews(pull.request, [Owner("mallory")]) == ()
 
 
-def test_a_label_is_put_on_once(github_repository: GitHubRepository, reviewers: GitHubReviewers) -> None:
-    pull = github_repository.pull()
+def test_label_is_added_once(repo: FakeRepo, reviewers: GitHubReviewers) -> None:
+    pull = repo.pull()
     for _ in range(2):
         reviewers.add_label(pull.request, "needs a person")
-    found = github_repository.github.request_as("alice", "GET", f"/repos/{github_repository.name}/pulls/{pull.number}")
-    assert [one["name"] for one in found["labels"]] == ["needs a person"]
+    labels = repo.request_as("alice", "GET", f"/pulls/{pull.number}")["labels"]
+    assert [label["name"] for label in labels] == ["needs a person"]
 
 
-def test_what_github_does_not_take_is_refused(github_repository: GitHubRepository, reviewers: GitHubReviewers) -> None:
-    pull = github_repository.pull()
-    github_repository.script_refusal("POST .*/labels$", 422, "Validation Failed")
+def test_refused_label_or_review_request_is_forbidden(repo: FakeRepo, reviewers: GitHubReviewers) -> None:
+    pull = repo.pull()
+    repo.script_refusal("POST .*/labels$", 422, "Validation Failed")
     with pytest.raises(Forbidden, match="Validation Failed"):
         reviewers.add_label(pull.request, "needs a person")
-    github_repository.script_refusal("POST .*/requested_reviewers", 403, "Resource not accessible by integration")
+    repo.script_refusal("POST .*/requested_reviewers", 403, "Resource not accessible by integration")
     with pytest.raises(Forbidden, match="pull_requests: write"):
         reviewers.request_reviews(pull.request, [Owner("bob")])
 
 
-def reviewed(opened: OpenedPullRequest, login: str, event: str) -> int:
-    path = f"/repos/{opened.place.name}/pulls/{opened.number}/reviews"
+def submit_review(opened: OpenedPull, login: str, event: str) -> int:
     body = {"event": event, "body": "Hm.", "commit_id": opened.sha}
-    return int(opened.place.github.request_as(login, "POST", path, **body)["id"])
+    return int(opened.repository.request_as(login, "POST", f"/pulls/{opened.number}/reviews", **body)["id"])
 
 
-def test_who_may_write_is_heard_with_their_newest_decision_that_was_not_dismissed(
-    github_repository: GitHubRepository, reviewers: GitHubReviewers
-) -> None:
-    pull = github_repository.pull(login=AGENT)
-    first = reviewed(pull, "bob", "APPROVE")
-    reviewed(pull, "bob", "COMMENT")
-    reviewed(pull, "alice", "APPROVE")
-    second = reviewed(pull, "alice", "REQUEST_CHANGES")
-    reviewed(pull, "mallory", "APPROVE")
-    heard = [
-        (ReviewRef(id=first, login="bob"), True, pull.sha),
-        (ReviewRef(id=second, login="alice"), False, pull.sha),
-    ]
+def test_newest_undismissed_review_of_each_writer_counts(repo: FakeRepo, reviewers: GitHubReviewers) -> None:
+    pull = repo.pull(login=AGENT)
+    first = submit_review(pull, "bob", "APPROVE")
+    submit_review(pull, "bob", "COMMENT")
+    submit_review(pull, "alice", "APPROVE")
+    second = submit_review(pull, "alice", "REQUEST_CHANGES")
+    submit_review(pull, "mallory", "APPROVE")
+    rows = ((first, "bob", True), (second, "alice", False))
+    expected = [(ReviewRef(id=number, login=login), is_approved, pull.sha) for number, login, is_approved in rows]
 
-    def shown() -> list[tuple[ReviewRef, bool, str]]:
-        return [(one.review, one.is_approved, one.head_sha) for one in reviewers.list_reviews(pull.request)]
+    def read_reviews() -> list[tuple[ReviewRef, bool, str]]:
+        return [(review.review, review.is_approved, review.head_sha) for review in reviewers.list_reviews(pull.request)]
 
-    assert shown() == heard
-    path = f"/repos/{github_repository.name}/pulls/{pull.number}/reviews/{first}/dismissals"
-    github_repository.github.request_as("alice", "PUT", path, message="No.")
-    assert shown() == heard[1:]
+    assert read_reviews() == expected
+    repo.request_as("alice", "PUT", f"/pulls/{pull.number}/reviews/{first}/dismissals", message="No.")
+    assert read_reviews() == expected[1:]
