@@ -83,12 +83,12 @@ def test_case_citing_paths_outside_the_checkout_reads_nothing(repository: LocalR
 
 @pytest.mark.parametrize("name", ["..", "../x", ".git/config", "/etc/passwd", "a/../../b"])
 def test_git_tree_with_a_hostile_name_reads_nothing(repository: LocalRepository, outside_file: Path, name: str) -> None:
-    blob = repository.git("hash-object", "-w", "--stdin", given=b"x = 1\n")
-    tree = repository.git("mktree", given=f"100644 blob {blob}\ta.py\n".encode())
+    blob = repository.git("hash-object", "-w", "--stdin", stdin=b"x = 1\n")
+    tree = repository.git("mktree", stdin=f"100644 blob {blob}\ta.py\n".encode())
     raw = b"100644 " + name.encode() + b"\0" + bytes.fromhex(blob)
-    bent = repository.git("hash-object", "-w", "-t", "tree", "--literally", "--stdin", given=raw)
-    base = repository.git("commit-tree", tree, given=b"base")
-    head = repository.git("commit-tree", bent, "-p", base, given=b"head")
+    bent = repository.git("hash-object", "-w", "-t", "tree", "--literally", "--stdin", stdin=raw)
+    base = repository.git("commit-tree", tree, stdin=b"base")
+    head = repository.git("commit-tree", bent, "-p", base, stdin=b"head")
     repository.git("update-ref", "refs/heads/base", base)
     repository.git("update-ref", "refs/heads/bent", head)
     try:

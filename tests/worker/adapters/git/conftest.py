@@ -1,4 +1,4 @@
-"""A developer's laptop: a real repository in a temporary folder, and a person who commits to it."""
+"""A real git repository in a temporary folder."""
 
 import os
 import subprocess
@@ -40,15 +40,9 @@ class LocalRepository:
         self.commit({"README.md": "# widgets\n"}, "Begin")
         self.git("switch", "--quiet", "--create", "retry")
 
-    def git(self, *arguments: str, given: bytes = b"", **environment: str) -> str:
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.folder,
-            env=ENVIRONMENT | environment,
-            input=given,
-            capture_output=True,
-            check=False,
-        )
+    def git(self, *arguments: str, stdin: bytes = b"", **environment: str) -> str:
+        command, variables = ["git", *arguments], ENVIRONMENT | environment
+        done = subprocess.run(command, cwd=self.folder, env=variables, input=stdin, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout.decode().strip()
 
@@ -68,7 +62,7 @@ class LocalRepository:
         return self.commit_index(message)
 
     def commit_index(self, message: str = "Change") -> str:
-        self.git("commit", "--quiet", "--allow-empty", "--cleanup=verbatim", "--file=-", given=message.encode())
+        self.git("commit", "--quiet", "--allow-empty", "--cleanup=verbatim", "--file=-", stdin=message.encode())
         return self.git("rev-parse", "HEAD")
 
     def commit_to_main(self, files: Mapping[str, str | bytes | None], message: str = "Change") -> str:
@@ -97,7 +91,7 @@ def dossier_of(source: CheckoutSource) -> Dossier:
 
 
 def diff_by_path(dossier: Dossier) -> dict[str, FileDiff]:
-    """The dossier's diff, by path."""
+    """The files of the dossier's diff."""
     return dict(parse_diff(dossier.diff.encode()).by_path)
 
 

@@ -1,4 +1,4 @@
-"""What is read of a repository: every kind of change that git knows, a revert, and names in the head tree."""
+"""Changes, reverts and name lookups in a repository."""
 
 import os
 import re
@@ -35,7 +35,7 @@ LINES = "".join(f"line {number}\n" for number in range(30))
 SHA = "1" * 40
 
 
-def test_a_rename_is_one_file_under_its_new_path(repo: LocalRepository) -> None:
+def test_renamed_file_is_listed_once_under_its_new_path(repo: LocalRepository) -> None:
     repo.commit({"old name.py": LINES})
     repo.git("mv", "old name.py", "new name.py")
     repo.commit({"new name.py": LINES + "more\n"})
@@ -45,14 +45,14 @@ def test_a_rename_is_one_file_under_its_new_path(repo: LocalRepository) -> None:
     assert text_by_path(dossier) == {"new name.py": LINES + "more\n"}
 
 
-def test_a_deleted_file_has_no_text(repo: LocalRepository) -> None:
+def test_deleted_file_has_no_text(repo: LocalRepository) -> None:
     repo.commit({"README.md": None})
     dossier = repo.dossier()
     assert diff_by_path(dossier)["README.md"].change is ChangeKind.DELETED
     assert (dossier.files, dossier.files_unread) == ((), ())
 
 
-def test_carriage_returns_and_a_missing_last_newline_stay(repo: LocalRepository) -> None:
+def test_diff_keeps_carriage_returns_and_a_missing_last_newline(repo: LocalRepository) -> None:
     repo.commit({"a.txt": "one\r\ntwo"})
     dossier = repo.dossier()
     assert text_by_path(dossier) == {"a.txt": "one\r\ntwo"}
@@ -70,7 +70,7 @@ def test_carriage_returns_and_a_missing_last_newline_stay(repo: LocalRepository)
         pytest.param({"a.x": LINES * (FILE_BYTES // 200)}, LINES.split("\n")[:-1] * (FILE_BYTES // 200), "too_large", id="huge"),
     ],
 )  # fmt: skip
-def test_lines_are_in_the_diff_also_where_the_file_is_unread(
+def test_diff_holds_added_lines_of_unread_files(
     repo: LocalRepository, files: dict[str, str | bytes | None], added: list[str], reason: str | None
 ) -> None:
     repo.commit(files)
@@ -90,13 +90,13 @@ def test_any_path_is_read_under_its_own_name(repo: LocalRepository, path: str) -
     assert text_by_path(dossier) == {path: "one\n"}
 
 
-def test_a_path_that_is_not_utf8_is_read(repo: LocalRepository) -> None:
+def test_path_that_is_not_utf8_is_read(repo: LocalRepository) -> None:
     (Path(os.fsdecode(os.fsencode(repo.folder) + b"/caf\xe9.py"))).write_bytes(b"one\n")
     repo.commit({})
     assert list(text_by_path(repo.dossier())) == ["caf\ufffd.py"]
 
 
-def test_a_submodule_is_in_the_diff_and_has_no_text(repo: LocalRepository) -> None:
+def test_submodule_is_in_the_diff_without_a_text(repo: LocalRepository) -> None:
     repo.git("update-index", "--add", "--cacheinfo", f"160000,{SHA},vendored")
     repo.commit_index()
     dossier = repo.dossier()
@@ -104,7 +104,7 @@ def test_a_submodule_is_in_the_diff_and_has_no_text(repo: LocalRepository) -> No
     assert (dossier.files, dossier.files_unread) == ((), ())
 
 
-def test_a_link_is_its_target_and_is_not_followed(repo: LocalRepository, tmp_path: Path) -> None:
+def test_symlink_is_read_as_its_target_path(repo: LocalRepository, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("secret\n")
     (repo.folder / "link.txt").symlink_to(tmp_path / "secret.txt")
     repo.commit({})
@@ -113,7 +113,7 @@ def test_a_link_is_its_target_and_is_not_followed(repo: LocalRepository, tmp_pat
     assert text_by_path(dossier) == {"link.txt": str(tmp_path / "secret.txt")}
 
 
-def test_a_file_that_becomes_a_link_is_removed_and_added(repo: LocalRepository) -> None:
+def test_file_replaced_by_a_symlink_is_removed_and_added(repo: LocalRepository) -> None:
     repo.write({"README.md": None})
     (repo.folder / "README.md").symlink_to("elsewhere")
     repo.commit({})
@@ -122,7 +122,7 @@ def test_a_file_that_becomes_a_link_is_removed_and_added(repo: LocalRepository) 
     assert text_by_path(dossier) == {"README.md": "elsewhere"}
 
 
-def test_a_changed_mode_is_a_change(repo: LocalRepository) -> None:
+def test_changed_mode_is_in_the_diff(repo: LocalRepository) -> None:
     (repo.folder / "README.md").chmod(0o755)
     repo.commit({})
     file = diff_by_path(repo.dossier())["README.md"]
@@ -130,7 +130,7 @@ def test_a_changed_mode_is_a_change(repo: LocalRepository) -> None:
 
 
 @pytest.mark.slow
-def test_three_thousand_files_take_seconds(repo: LocalRepository) -> None:
+def test_three_thousand_files_are_read_in_seconds(repo: LocalRepository) -> None:
     repo.commit({f"package/module_{number:04}.py": f"value = {number}\n" for number in range(3000)})
     started = time.monotonic()
     dossier = repo.dossier()
@@ -138,7 +138,7 @@ def test_three_thousand_files_take_seconds(repo: LocalRepository) -> None:
     assert len(diff_by_path(dossier)) == len(text_by_path(dossier)) == 3000
 
 
-def test_texts_beyond_the_limit_are_listed(repo: LocalRepository) -> None:
+def test_texts_beyond_the_limit_are_listed_as_unread(repo: LocalRepository) -> None:
     many = {f"large_{number:02}.txt": f"{number:02}" * (FILE_BYTES // 2) for number in range(21)}
     repo.commit(dict(many))
     dossier = repo.dossier()
@@ -146,14 +146,14 @@ def test_texts_beyond_the_limit_are_listed(repo: LocalRepository) -> None:
     assert len(unread_reasons(dossier)) + len(dossier.files or ()) == 21
 
 
-def test_a_diff_beyond_the_limit_keeps_whole_files_and_lists_the_rest(repo: LocalRepository) -> None:
+def test_diff_beyond_the_limit_keeps_whole_files_and_lists_the_rest(repo: LocalRepository) -> None:
     repo.write({"README.md": None})
     (repo.folder / "README.md").symlink_to("elsewhere")
     head = repo.commit({"a.txt": LINES, "b.txt": LINES, "c.txt": LINES})
     base = repo.git("rev-parse", "main")
     whole, unread_files = cut(repo, base, head, most=10**6)
     assert unread_files == []
-    starts = [found.start() for found in re.finditer("diff --git ", whole)]
+    starts = [match.start() for match in re.finditer("diff --git ", whole)]
     for most in {max(0, start + near) for start in (*starts, len(whole)) for near in (-2, -1, 0, 20)}:
         diff, unread_files = cut(repo, base, head, most)
         files = diff.split("diff --git ")[1:]
@@ -163,19 +163,19 @@ def test_a_diff_beyond_the_limit_keeps_whole_files_and_lists_the_rest(repo: Loca
         assert unread_files == expected.get(len(files), ["README.md", "a.txt", "b.txt", "c.txt"])
 
 
-def cut(laptop: LocalRepository, base: Sha, head: Sha, most: int) -> tuple[str, list[str]]:
-    repository = open_repository(laptop.folder)
+def cut(repo: LocalRepository, base: Sha, head: Sha, most: int) -> tuple[str, list[str]]:
+    repository = open_repository(repo.folder)
     changes = changes_between(repository, base, head)
     diff, unread_files = diff_between(repository, base, head, changes, most)
     return diff, [file.path for file in unread_files]
 
 
-def test_an_object_that_is_not_there_is_listed(repo: LocalRepository) -> None:
-    found = texts_of(open_repository(repo.folder), [("gone.txt", SHA)])
-    assert (found.files, [file.path for file in found.unread]) == ((), ["gone.txt"])
+def test_missing_object_is_listed_as_unread(repo: LocalRepository) -> None:
+    texts = texts_of(open_repository(repo.folder), [("gone.txt", SHA)])
+    assert (texts.files, [file.path for file in texts.unread]) == ((), ["gone.txt"])
 
 
-def test_settings_of_the_user_do_not_change_the_diff(repo: LocalRepository) -> None:
+def test_git_settings_of_the_user_do_not_change_the_diff(repo: LocalRepository) -> None:
     repo.commit_to_main({"blank.txt": "one\n\ntwo\n"})
     repo.commit({"ü.py": "one\n", "README.md": "# gadgets\n", "blank.txt": "one\n\nthree\n"})
     before = repo.dossier().diff
@@ -196,7 +196,7 @@ def test_settings_of_the_user_do_not_change_the_diff(repo: LocalRepository) -> N
     assert repo.dossier().diff == before
 
 
-def test_replaced_objects_are_read_as_they_were(repo: LocalRepository) -> None:
+def test_replaced_objects_are_read_as_committed(repo: LocalRepository) -> None:
     head = repo.commit({"a.py": "bad\n"})
     repo.git("switch", "--quiet", "--create", "nice", "main")
     nice = repo.commit({"a.py": "good\n"})
@@ -214,39 +214,39 @@ def test_replaced_objects_are_read_as_they_were(repo: LocalRepository) -> None:
     ],
     ids=["latin-1", "an unknown encoding", "no encoding of texts", "signed"],
 )
-def test_commits_carry_messages_in_any_encoding(raw: str, author: str, message: str) -> None:
+def test_commit_messages_are_read_in_any_encoding(raw: str, author: str, message: str) -> None:
     commit = read_commit(SHA, raw.encode("latin-1"))
     assert (commit.author, commit.message) == (author, message)
 
 
-def test_only_lines_of_the_change_are_shown_as_changed(repo: LocalRepository) -> None:
+def test_only_changed_lines_are_marked_as_added(repo: LocalRepository) -> None:
     repo.commit({"README.md": "# widgets\n\nMore.\n"})
     kinds = [line.kind for line in diff_by_path(repo.dossier())["README.md"].lines()]
     assert kinds == [LineKind.CONTEXT, LineKind.ADDED, LineKind.ADDED]
 
 
-# A change that takes back an earlier commit
+# Reverts
 
 OLD = {"a.py": "x = 1\n", "b.py": "y = 1\n", "gone.py": "z = 1\n"}
 NEW = {"a.py": "x = 2\n", "b.py": "y = 2\n", "gone.py": None, "new commit .py": "n = 1\n"}
 UNDONE = {**OLD, "new commit .py": None}
 
 
-def bad_commit(laptop: LocalRepository) -> str:
-    """A commit on main with another one above it, and a branch to take it back on."""
-    laptop.commit_to_main(OLD)
-    sha = laptop.commit_to_main(NEW, "Make it fast")
-    laptop.commit_to_main({"other.py": "o = 1\n"})
+def commit_to_revert(repo: LocalRepository) -> str:
+    """Commit to main below another commit, and begin a branch for the revert."""
+    repo.commit_to_main(OLD)
+    sha = repo.commit_to_main(NEW, "Make it fast")
+    repo.commit_to_main({"other.py": "o = 1\n"})
     return sha
 
 
-def test_the_exact_inverse_of_an_earlier_commit_is_found(repo: LocalRepository) -> None:
-    sha = bad_commit(repo)
+def test_revert_is_found_when_a_change_is_the_exact_inverse_of_a_commit(repo: LocalRepository) -> None:
+    sha = commit_to_revert(repo)
     repo.commit(UNDONE)
     assert repo.dossier().reverts == sha
 
 
-def test_a_merge_is_taken_back_as_one_change(repo: LocalRepository) -> None:
+def test_revert_of_a_merge_commit_is_found(repo: LocalRepository) -> None:
     repo.commit_to_main(OLD)
     repo.git("switch", "--quiet", "--create", "fast")
     repo.commit({"a.py": "x = 2\n"})
@@ -262,22 +262,24 @@ def test_a_merge_is_taken_back_as_one_change(repo: LocalRepository) -> None:
 @pytest.mark.parametrize(
     "files", [{**UNDONE, "b.py": "y = 3\n"}, {**UNDONE, "more.py": "m = 1\n"}, {"a.py": "x = 1\n"}, {}]
 )
-def test_what_undoes_more_or_less_is_no_inverse(repo: LocalRepository, files: dict[str, str | None]) -> None:
-    bad_commit(repo)
+def test_change_that_undoes_more_or_less_is_no_revert(repo: LocalRepository, files: dict[str, str | None]) -> None:
+    commit_to_revert(repo)
     repo.commit(files)
     assert repo.dossier(base="main").reverts is None
 
 
-def test_more_history_than_is_read_shows_no_revert(repo: LocalRepository, monkeypatch: pytest.MonkeyPatch) -> None:
-    bad_commit(repo)
+def test_no_revert_is_found_in_more_history_than_is_read(
+    repo: LocalRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_to_revert(repo)
     repo.commit(UNDONE)
     monkeypatch.setattr("worker.adapters.git.changes.MOST_REVERT_BYTES", 20)
     assert repo.dossier().reverts is None
 
 
-def hurried(laptop: LocalRepository, command: str) -> GitRepository:
-    """The repository, read by a git that never ends this command and is not waited for."""
-    whole, slow = open_repository(laptop.folder), laptop.folder.parent / "git"
+def slow_repository(repo: LocalRepository, command: str) -> GitRepository:
+    """The repository, read by a git program that hangs at this command until its timeout."""
+    whole, slow = open_repository(repo.folder), repo.folder.parent / "git"
     slow.write_text(
         f'#!/bin/sh\ncase "$*" in *" {command} "*) exec /bin/sleep 9;; esac\nexec {whole.program.path} "$@"\n'
     )
@@ -285,23 +287,23 @@ def hurried(laptop: LocalRepository, command: str) -> GitRepository:
     return GitRepository(GitProgram(str(slow), 0.5), whole.git_dir, whole.common_dir, whole.worktree)
 
 
-def test_a_history_that_takes_too_long_shows_no_revert(repo: LocalRepository) -> None:
-    bad_commit(repo)
+def test_no_revert_is_found_when_git_log_times_out(repo: LocalRepository) -> None:
+    commit_to_revert(repo)
     repo.commit(UNDONE)
     pull = repo.dossier().pull_request
-    assert find_reverted_commit(hurried(repo, "log"), pull.base_sha, pull.head_sha) is None
+    assert find_reverted_commit(slow_repository(repo, "log"), pull.base_sha, pull.head_sha) is None
 
 
-# Names that are looked up in the head tree
+# Name lookups in the head tree
 
 ANYWHERE = r"\.(?:py|cfg)$"
 
 
-def looked_up(laptop: LocalRepository, *names: str, callers: str = ANYWHERE) -> dict[str, tuple[str, ...]]:
-    source = laptop.source()
+def look_up_names(repo: LocalRepository, *names: str, callers: str = ANYWHERE) -> dict[str, tuple[str, ...]]:
+    source = repo.source()
     definitions = tuple(Definition(name, callers, is_private=True) for name in names)
-    found = source.look_up(source.request(NOW), dossier_of(source), LookupRequest(definitions))
-    return {lookup.name: lookup.paths for lookup in found.names}
+    result = source.look_up(source.request(NOW), dossier_of(source), LookupRequest(definitions))
+    return {lookup.name: lookup.paths for lookup in result.names}
 
 
 @pytest.mark.parametrize(
@@ -311,14 +313,14 @@ def looked_up(laptop: LocalRepository, *names: str, callers: str = ANYWHERE) -> 
             {"deep/er/b.py": "x = _load(1)\ny = _load(2)\n", "c.py": "_loader()\n", "d.cfg": "a = b:_load\n",
              "e.bin": b"\0_load", "notes.md": "_load\n"},
             {"a.py": "def _load(x):\n    return x\n"}, ANYWHERE, ("d.cfg", "deep/er/b.py"), id="words"),
-        pytest.param({}, {"a.py": "def _load(x):\n    return x\n"}, ANYWHERE, (), id="not where the text is at hand"),
+        pytest.param({}, {"a.py": "def _load(x):\n    return x\n"}, ANYWHERE, (), id="not in files with a text"),
         pytest.param({}, {"a.py": "x = 1\n"}, ANYWHERE, (), id="nowhere"),
         pytest.param({}, {"a/a.go": "func _load() {}\n", "b/b.go": "_load()\n"}, r"^a/[^/]+\.go$", (), id="not in this folder"),
         pytest.param({f"m{at:02}.py": "_load()\n" for at in range(12)}, {"a.py": "_load = 1\n"}, ANYWHERE,
                      tuple(f"m{at:02}.py" for at in range(10)), id="ten files at most"),
     ],
 )  # fmt: skip
-def test_the_whole_head_tree_is_searched_for_words(
+def test_names_are_looked_up_in_the_whole_head_tree(
     repo: LocalRepository,
     base: Mapping[str, str | bytes],
     head: Mapping[str, str],
@@ -327,30 +329,31 @@ def test_the_whole_head_tree_is_searched_for_words(
 ) -> None:
     repo.commit_to_main(base)
     repo.commit(head)
-    repo.write({"a/c.go": "_load()\n"})  # not committed
-    assert looked_up(repo, "_load", "_save", callers=callers) == {"_load": paths, "_save": ()}
+    repo.write({"a/c.go": "_load()\n"})  # uncommitted
+    assert look_up_names(repo, "_load", "_save", callers=callers) == {"_load": paths, "_save": ()}
 
 
-def test_a_name_with_more_matches_than_are_read_is_not_looked_up(
-    repo: LocalRepository, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_name_with_too_many_matches_is_not_looked_up(repo: LocalRepository, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.commit({"a.py": "x = 1\n", "b.py": "_load()\n" * 9})
     monkeypatch.setattr("worker.adapters.git.changes.MOST_BYTES", 20)
-    assert looked_up(repo, "_load") == {}
+    assert look_up_names(repo, "_load") == {}
 
 
-def test_a_partial_clone_is_not_searched(repo: LocalRepository) -> None:
+def test_names_are_not_looked_up_in_a_partial_clone(repo: LocalRepository) -> None:
     repo.commit({"a.py": "x = 1\n"})
     repo.git("config", "remote.origin.promisor", "true")
-    assert looked_up(repo, "_load") == {}
+    assert look_up_names(repo, "_load") == {}
 
 
-def test_a_tree_that_takes_too_long_is_not_looked_up(repo: LocalRepository) -> None:
+def test_names_are_not_looked_up_when_git_grep_times_out(repo: LocalRepository) -> None:
     repo.commit({"a.py": "x = 1\n"})
-    assert find_names_at(hurried(repo, "grep"), repo.dossier(), [Definition("_load", ANYWHERE, is_private=True)]) == ()
+    assert (
+        find_names_at(slow_repository(repo, "grep"), repo.dossier(), [Definition("_load", ANYWHERE, is_private=True)])
+        == ()
+    )
 
 
-def test_a_commit_that_is_gone_is_told(repo: LocalRepository) -> None:
+def test_lookup_in_a_missing_commit_is_an_input_error(repo: LocalRepository) -> None:
     repo.commit({"a.py": "x = 1\n"})
     source, dossier = repo.source(), repo.dossier()
     gone = dossier.pull_request.model_copy(update={"head_sha": "f" * 40})
@@ -359,7 +362,7 @@ def test_a_commit_that_is_gone_is_told(repo: LocalRepository) -> None:
         source.look_up(source.request(NOW), dossier.model_copy(update={"pull_request": gone}), sought)
 
 
-def test_files_that_are_named_are_looked_up_in_the_whole_head_tree(repo: LocalRepository) -> None:
+def test_cited_files_are_looked_up_in_the_whole_head_tree(repo: LocalRepository) -> None:
     repo.commit({"docs/deep/b.md": "b\n"})
     source = repo.source()
     sought = LookupRequest(paths=("docs/c.md", "deep/b.md", "docs"))

@@ -14,19 +14,19 @@ from worker.judge.rubric import load_rubric
 from worker.signals.heuristic_opinion import form_opinion
 
 
-def judged(example: ExampleRepository) -> Dossier:
+def read_example(example: ExampleRepository) -> Dossier:
     checks = (read_junit(example.junit.read_bytes(), example.junit.name),)
     inputs = CheckoutInputs(issue=example.issue.read_text(), checks=checks)
     source = CheckoutSource(example.checkout, base=example.base, head=example.head, inputs=inputs)
     return complete_dossier(dossier_of(source))
 
 
-def test_the_example_is_an_agents_stub_with_a_test_that_only_calls_it_and_is_rejected_without_a_model(
+def test_example_is_a_stub_of_an_agent_that_code_checks_reject(
     tmp_path: Path,
 ) -> None:
-    dossier = judged(make_example(tmp_path / "example"))
+    dossier = read_example(make_example(tmp_path / "example"))
     assert dossier.pull_request.author_agent == "copilot"
-    assert [one.text for one in dossier.criteria or ()][2] == "A test shows the retry"
+    assert [criterion.text for criterion in dossier.criteria or ()][2] == "A test shows the retry"
     assert isinstance(dossier.case, Case)
     assert dossier.ci is not None
     assert dossier.ci.state is CiState.SUCCESS
@@ -38,8 +38,8 @@ def test_the_example_is_an_agents_stub_with_a_test_that_only_calls_it_and_is_rej
     assert [(fact.category, fact.path) for fact in opinion.facts] == [(Category.HALF_FINISHED, "upload.py")]
 
 
-def test_the_example_is_the_same_on_every_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = judged(make_example(tmp_path / "first"))
+def test_example_is_the_same_on_every_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = read_example(make_example(tmp_path / "first"))
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text(
@@ -48,6 +48,6 @@ def test_the_example_is_the_same_on_every_machine(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("GIT_AUTHOR_NAME", "Carol")
     monkeypatch.setenv("GIT_DIR", "/nonexistent")
-    second = judged(make_example(tmp_path / "second"))
+    second = read_example(make_example(tmp_path / "second"))
     assert second.model_dump_json() == first.model_dump_json()
     assert first.pull_request.head_sha == "99ca7cef8fe0e5f3ec3e83be3ac7654404eb1055"

@@ -1,4 +1,4 @@
-"""The git program itself: missing, too old, too slow, and never made to run what a repository names."""
+"""The git program: missing, too old, too slow, and never running what a repository names."""
 
 from pathlib import Path
 
@@ -25,26 +25,26 @@ def script(folder: Path, text: str) -> str:
     return str(path)
 
 
-def test_a_machine_without_git_is_told_what_to_install(path_with: Path) -> None:
+def test_missing_git_error_says_what_to_install(path_with: Path) -> None:
     assert path_with.is_dir()
     with pytest.raises(InputError, match=r"git was not found on PATH.*Install git, or use --dossier FILE"):
         find_program()
 
 
 @pytest.mark.parametrize("answer", ["git version 2.30.9", "git version 1.99", "no git at all"])
-def test_a_git_that_is_too_old_is_refused(path_with: Path, answer: str) -> None:
+def test_git_that_is_too_old_is_refused(path_with: Path, answer: str) -> None:
     script(path_with, f"echo '{answer}'")
     with pytest.raises(InputError, match=r"expected git 2\.31 or newer"):
         find_program()
 
 
 @pytest.mark.parametrize("answer", ["git version 2.31.0", "git version 3.0", "git version 2.39.5 (Apple Git-154)"])
-def test_a_newer_git_is_taken(path_with: Path, answer: str) -> None:
+def test_newer_git_is_accepted(path_with: Path, answer: str) -> None:
     path = script(path_with, f"echo '{answer}'")
     assert find_program() == GitProgram(path)
 
 
-def test_a_git_that_hangs_is_given_up(tmp_path: Path) -> None:
+def test_git_that_hangs_is_stopped_after_the_timeout(tmp_path: Path) -> None:
     program = GitProgram(script(tmp_path, "exec sleep 60"), timeout_s=0.2)
     with pytest.raises(Unavailable, match="took longer than"):
         program.run(("status",), tmp_path, {})
@@ -52,7 +52,7 @@ def test_a_git_that_hangs_is_given_up(tmp_path: Path) -> None:
         program.run_until(10, ("diff-tree",), tmp_path, {})
 
 
-def test_a_git_that_fails_gives_its_last_words(tmp_path: Path) -> None:
+def test_git_failure_reports_the_last_error_line(tmp_path: Path) -> None:
     program = GitProgram(script(tmp_path, "echo fine; echo 'fatal: broken' >&2; exit 128"))
     with pytest.raises(GitFailedError, match="git diff-tree: broken"):
         program.run_until(100, ("diff-tree",), tmp_path, {})
@@ -61,26 +61,26 @@ def test_a_git_that_fails_gives_its_last_words(tmp_path: Path) -> None:
         silent.run(("status",), tmp_path, {})
 
 
-# A repository that would like to run something, and does not get to
+# Programs that a repository names
 
 
 @pytest.fixture
 def trap(tmp_path: Path) -> Path:
-    """A program that leaves a mark when it is run, and passes its input on."""
+    """A program that creates a file when it runs, and passes its input on."""
     path = tmp_path / "trap.sh"
     path.write_text(f'#!/bin/sh\ntouch "{tmp_path}/sprung"\ncat\n')
     path.chmod(0o755)
     return path
 
 
-def sprung(trap: Path) -> bool:
+def is_sprung(trap: Path) -> bool:
     return (trap.parent / "sprung").exists()
 
 
-def judged(laptop: LocalRepository) -> dict[str, str | None]:
-    """Everything we do to a checkout."""
-    laptop.source().notes()
-    dossier = laptop.dossier()
+def read_all(repo: LocalRepository) -> dict[str, str | None]:
+    """Read everything that the product reads of a checkout."""
+    repo.source().notes()
+    dossier = repo.dossier()
     assert diff_by_path(dossier)
     return text_by_path(dossier)
 
@@ -94,7 +94,7 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def test_no_setting_of_the_repository_is_run(repo: LocalRepository, trap: Path) -> None:
+def test_no_program_in_repository_settings_is_run(repo: LocalRepository, trap: Path) -> None:
     attributes = "*.py diff=evil filter=evil merge=evil\n*.md diff=evil filter=e=v.il\n"
     repo.commit({"a.py": "one\n", ".gitattributes": attributes, ".git/info/attributes": attributes})
     for name in SETTINGS:
@@ -102,11 +102,11 @@ def test_no_setting_of_the_repository_is_run(repo: LocalRepository, trap: Path) 
     repo.git("config", "log.showSignature", "true")
     repo.git("config", "filter.evil.required", "true")
     repo.write({"a.py": "two\n", "README.md": "# gadgets\n"})  # status has to look into both
-    assert judged(repo)["a.py"] == "one\n"
-    assert not sprung(trap)
+    assert read_all(repo)["a.py"] == "one\n"
+    assert not is_sprung(trap)
     repo.write({"a.py": "three\n"})
     repo.git("status")
-    assert sprung(trap), "the trap works: git itself falls into it"
+    assert is_sprung(trap), "git itself runs the trap"
 
 
 def test_no_hook_of_the_repository_is_run(repo: LocalRepository, trap: Path) -> None:
@@ -117,11 +117,11 @@ def test_no_hook_of_the_repository_is_run(repo: LocalRepository, trap: Path) -> 
         (hooks / name).symlink_to(trap)
     repo.git("config", "core.hooksPath", str(hooks))
     (repo.folder / "README.md").touch()  # git status would write a fresh index
-    assert judged(repo)
-    assert not sprung(trap)
+    assert read_all(repo)
+    assert not is_sprung(trap)
 
 
-def test_a_partial_clone_does_not_fetch(repo: LocalRepository, trap: Path) -> None:
+def test_partial_clone_does_not_fetch(repo: LocalRepository, trap: Path) -> None:
     repo.commit({"a.py": "one\n"})
     for name, value in {
         "core.repositoryFormatVersion": "1",
@@ -137,21 +137,19 @@ def test_a_partial_clone_does_not_fetch(repo: LocalRepository, trap: Path) -> No
     (repo.folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     with pytest.raises(Exception, match="If this is a partial clone"):
         repo.dossier()
-    assert not sprung(trap)
+    assert not is_sprung(trap)
 
 
-def test_a_work_tree_elsewhere_is_not_searched_for_attributes(
-    repo: LocalRepository, trap: Path, tmp_path: Path
-) -> None:
+def test_attributes_of_a_configured_work_tree_are_ignored(repo: LocalRepository, trap: Path, tmp_path: Path) -> None:
     repo.commit({"a.py": "one\n"})
     (tmp_path / ".gitattributes").write_text("* diff=evil\n")
     repo.git("config", "diff.evil.textconv", str(trap))
     repo.git("config", "core.worktree", str(tmp_path))
-    assert judged(repo) == {"a.py": "one\n"}
-    assert not sprung(trap)
+    assert read_all(repo) == {"a.py": "one\n"}
+    assert not is_sprung(trap)
 
 
-def test_variables_of_the_environment_do_not_reach_git(
+def test_git_environment_variables_are_ignored(
     repo: LocalRepository, trap: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo.commit({"a.py": "one\n"})
@@ -159,5 +157,5 @@ def test_variables_of_the_environment_do_not_reach_git(
         monkeypatch.setenv(name, str(trap))
     monkeypatch.setenv("GIT_DIR", "/nonexistent")
     monkeypatch.setenv("GIT_INDEX_FILE", "/nonexistent")
-    assert judged(repo) == {"a.py": "one\n"}
-    assert not sprung(trap)
+    assert read_all(repo) == {"a.py": "one\n"}
+    assert not is_sprung(trap)

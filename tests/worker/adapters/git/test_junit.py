@@ -29,7 +29,7 @@ def suite(inside: str, attributes: str = "") -> CiCheck:
     return read_junit(f"<testsuite {attributes}>{inside}</testsuite>".encode(), "report.xml")
 
 
-def test_a_report_with_failures_names_the_tests_and_shows_their_ends() -> None:
+def test_failing_report_names_tests_and_their_log_ends() -> None:
     check = read_junit(MIXED, "report.xml")
     assert (check.name, check.conclusion, check.status) == ("junit: report.xml", "failure", "completed")
     assert check.summary == (
@@ -52,7 +52,7 @@ def test_a_report_with_failures_names_the_tests_and_shows_their_ends() -> None:
     ],
     ids=["green", "empty", "no suite", "failures that are only counted", "odd counts", "failures that only the root counts"],
 )  # fmt: skip
-def test_a_report_concludes_from_its_tests_and_its_counts(raw: str, conclusion: str, summary: str) -> None:
+def test_report_conclusion_follows_its_tests_and_counts(raw: str, conclusion: str, summary: str) -> None:
     check = read_junit(raw.encode(), "report.xml")
     assert (check.conclusion, check.summary, check.log_tail) == (conclusion, f"{summary}, 0 skipped", "")
 
@@ -66,15 +66,14 @@ def test_a_report_concludes_from_its_tests_and_its_counts(raw: str, conclusion: 
         ('<testsuites failures="3"><testsuite failures="1"><testsuite/></testsuite></testsuites>', "3 tests, 3 failed"),
     ],
 )  # fmt: skip
-def test_a_failure_that_each_suite_around_it_states_is_one(raw: str, summary: str) -> None:
-    told = raw.replace("CASE", '<testcase name="a"><failure/></testcase>').encode()
-    assert read_junit(told, "report.xml").summary.startswith(f"{summary}, 0 skipped")
+def test_failure_counted_by_nested_suites_counts_once(raw: str, summary: str) -> None:
+    report = raw.replace("CASE", '<testcase name="a"><failure/></testcase>').encode()
+    assert read_junit(report, "report.xml").summary.startswith(f"{summary}, 0 skipped")
 
 
-def test_a_failure_without_message_is_told_by_its_text() -> None:
-    assert suite('<testcase name="a"><failure>assert x\n  == y</failure></testcase>').summary.endswith(
-        "a: assert x == y"
-    )
+def test_failure_without_a_message_shows_its_text() -> None:
+    failed = suite('<testcase name="a"><failure>assert x\n  == y</failure></testcase>')
+    assert failed.summary.endswith("a: assert x == y")
     assert suite("<testcase><failure/></testcase>").summary.endswith("(no name): ")
 
 
@@ -83,7 +82,7 @@ def test_namespaces_and_other_encodings_are_read() -> None:
     assert "ü: " in read_junit(raw.encode("latin-1"), "report.xml").summary
 
 
-def test_a_large_report_becomes_a_small_check() -> None:
+def test_large_report_becomes_a_small_check() -> None:
     case = f'<testcase name="{"n" * 50}"><failure message="{"m" * 9000}">{"t" * 9000}</failure></testcase>'
     check = suite(case * 200)
     assert check.summary.endswith("\nand 150 more")
@@ -107,13 +106,13 @@ def test_a_large_report_becomes_a_small_check() -> None:
             (b'<?xml version="1.0" encoding="big5"?><testsuite/>', "report.xml is not XML at line 1: multi-byte encodings are not supported. "),
     ],
 )  # fmt: skip
-def test_what_is_no_report_is_refused_at_its_line(raw: bytes, message: str) -> None:
+def test_invalid_report_is_refused_with_its_line(raw: bytes, message: str) -> None:
     with pytest.raises(InputError) as refused:
         read_junit(raw, "report.xml")
     assert str(refused.value).startswith(message)
 
 
-def test_a_report_without_end_is_refused() -> None:
+def test_oversized_report_is_refused() -> None:
     with pytest.raises(InputError, match="expected a JUnit report of at most"):
         read_junit(b" " * (MOST_BYTES + 1), "report.xml")
 
