@@ -1,4 +1,4 @@
-"""A recorded dossier is refused by the field that is wrong."""
+"""Parsing of dossiers, name lookups and globs."""
 
 import json
 import time
@@ -19,22 +19,15 @@ from worker.domain.dossier import (
     read_dossier,
 )
 
-PULL = {
-    "repository": "acme/widgets",
-    "number": 12,
-    "title": "t",
-    "body": "",
-    "author": "alice",
-    "base_sha": "b" * 40,
-    "head_sha": "a" * 40,
-}
+TEXTS = {"title": "t", "body": "", "author": "alice"}
+PULL = {"repository": "acme/widgets", "number": 12, **TEXTS, "base_sha": "b" * 40, "head_sha": "a" * 40}
 
 
 def raw(**changes: Any) -> bytes:
     return json.dumps({"pull_request": PULL, "diff": "", **changes}).encode()
 
 
-def test_the_required_fields_are_enough_and_the_rest_is_unknown() -> None:
+def test_required_fields_are_enough_for_a_dossier() -> None:
     dossier = read_dossier(raw())
     assert (dossier.files, dossier.ci, "ledger" in dossier.model_fields_set) == (None, None, False)
 
@@ -53,14 +46,14 @@ def test_the_required_fields_are_enough_and_the_rest_is_unknown() -> None:
     ],
     ids=["unknown", "negated glob", "unknown inside", "sha", "type", "no text", "text of nothing", "newer version"],
 )
-def test_what_is_wrong_is_named_by_its_path(changes: dict[str, Any], says: str) -> None:
+def test_invalid_field_is_named_by_its_path(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(DossierError) as refused:
         read_dossier(raw(**changes))
     assert str(refused.value).startswith(says)
     assert str(refused.value).endswith("The format: docs/dossier.md.")
 
 
-def test_what_was_recorded_before_late_edits_were_reads_and_is_written_as_it_was() -> None:
+def test_dossier_without_late_edits_is_written_unchanged() -> None:
     issue = {"number": 7, "title": "Retry", "body": "On 503", "edited_by": "alice"}
     dossier = read_dossier(raw(issues=[issue]))
     assert dossier.issues[0].late_edits == dossier.issues[0].late_renames == ()
@@ -68,7 +61,7 @@ def test_what_was_recorded_before_late_edits_were_reads_and_is_written_as_it_was
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff"], ids=["empty", "cut off", "a list", "no text"])
-def test_what_is_no_object_is_refused_as_a_whole(text: bytes) -> None:
+def test_text_that_is_no_object_is_refused_as_a_whole(text: bytes) -> None:
     with pytest.raises(DossierError, match="Dossier refused at the whole file: "):
         read_dossier(text)
 
@@ -76,22 +69,22 @@ def test_what_is_no_object_is_refused_as_a_whole(text: bytes) -> None:
 RETRY = Definition("_retry", r"\.py$", is_private=True)
 
 
-def test_a_lookup_holds_the_files_that_could_call_it_and_have_no_text() -> None:
+def test_lookup_holds_possible_callers_without_a_text() -> None:
     paths = ["b.py", "a.go", "known.py", "b.py", "c.py"]
     assert build_lookup(RETRY, paths, {"known.py"}) == NameLookup(name="_retry", paths=("b.py", "c.py"))
 
 
-def test_a_lookup_holds_so_many_files_at_most() -> None:
+def test_lookup_holds_a_limited_number_of_files() -> None:
     assert len(build_lookup(RETRY, [f"{number}.py" for number in range(20)], set()).paths) == MOST_PATHS
 
 
-def test_the_known_paths_are_those_whose_text_is_at_hand() -> None:
+def test_known_paths_are_those_with_a_text() -> None:
     files = (HeadFile(path="a.py", text="x"), HeadFile(path="gone.py", exists=False))
     assert dossier(files=files).known_paths == {"a.py"}
     assert dossier(files=None).known_paths == frozenset()
 
 
-def test_a_path_is_absent_where_it_is_neither_a_file_nor_the_end_of_one_nor_a_folder() -> None:
+def test_absent_path_is_no_file_folder_or_path_suffix() -> None:
     tree = ("docs/deep/b.md", "acme/__init__.py")
     assert find_absent(tree, ["docs/deep/b.md", "b.md", "deep/b.md", "docs", "acme/init.py", "Docs/Deep/B.md"]) == ()
     assert find_absent(tree, ["docs/c.md", "b.m", "eep/b.md", "doc"]) == ("docs/c.md", "b.m", "eep/b.md", "doc")
@@ -115,7 +108,7 @@ def test_a_path_is_absent_where_it_is_neither_a_file_nor_the_end_of_one_nor_a_fo
         ("[a-c].txt", "x/b.txt"),
     ],
 )
-def test_a_glob_matches_as_in_a_gitignore(glob: str, path: str) -> None:
+def test_glob_matches_as_in_a_gitignore(glob: str, path: str) -> None:
     assert is_withheld(path, ("nothing", glob))
 
 
@@ -130,12 +123,12 @@ def test_a_glob_matches_as_in_a_gitignore(glob: str, path: str) -> None:
         ("a/**/b/c", "a/b"),
     ],
 )
-def test_a_glob_matches_nothing_else(glob: str, path: str) -> None:
+def test_glob_matches_nothing_else(glob: str, path: str) -> None:
     assert not is_withheld(path, (glob,))
 
 
-def test_a_hostile_glob_takes_linear_time() -> None:
-    """One that tried every way would take longer than anybody waits: the limit tells only that apart."""
+def test_hostile_glob_takes_linear_time() -> None:
+    """The limit only tells linear from exponential time."""
     started = time.process_time()
     is_withheld("a/" * 2_000 + "b", ("**/" * 60 + "x", "*a" * 90 + "x"))
     assert time.process_time() - started < 30

@@ -39,10 +39,10 @@ HOSTILE = {
     "worker.signals.weak_test.failure_swallowed._PYTHON_ALL": f"except{SPACES}x",
     "worker.signals.weak_test.unreachable_assertion._ENDS": f"if 1{SPACES}x",
 }
-"""A text for each pattern that was found to be tried anew, or to be gone back in, from each place of it."""
+"""A text for each pattern that once backtracked at each of its positions."""
 
 
-def test_a_pattern_does_what_the_compiled_one_does() -> None:
+def test_pattern_behaves_like_the_compiled_one() -> None:
     word = pattern(r"(?P<first>\w)\w*", re.IGNORECASE)
     match = word.search("- Two words")
     assert match is not None
@@ -54,50 +54,41 @@ def test_a_pattern_does_what_the_compiled_one_does() -> None:
     assert pattern(rb"\d").fullmatch(b"7")
 
 
-def test_nothing_is_compiled_before_the_first_use() -> None:
+def test_pattern_is_compiled_on_first_use() -> None:
     broken = pattern("(")
     with pytest.raises(re.error):
         broken.search("")
 
 
-def test_after_the_first_use_the_methods_are_the_compiled_ones_own() -> None:
+def test_pattern_methods_are_those_of_the_compiled_one_after_first_use() -> None:
     word = pattern(r"\w+")
     assert word.match("a")
     assert word.match is word.match
     assert word.match.__self__ is re.compile(r"\w+")
 
 
-def test_a_pattern_that_needs_a_word_is_not_compiled_for_a_text_without_it() -> None:
+def test_keyword_pattern_is_not_compiled_for_a_text_without_keywords() -> None:
     broken = pattern("sleep(", needs=("sleep",))
-    assert (broken.match("a"), broken.search("b"), broken.fullmatch("c"), [*broken.finditer("d")]) == (
-        None,
-        None,
-        None,
-        [],
-    )
+    assert broken.match("a") is broken.search("b") is broken.fullmatch("c") is None
+    assert [*broken.finditer("d")] == []
     with pytest.raises(re.error):
         broken.search("time.Sleep(1)")
 
 
-def test_a_text_may_match_where_it_holds_a_needed_word_in_any_case_or_none_is_needed() -> None:
+def test_text_can_match_when_it_holds_a_keyword_in_any_case() -> None:
     asleep = pattern(r"sleep\(", re.IGNORECASE, needs=("sleep", "wait"))
     assert [can_match(asleep, text) for text in ("a\nb", "a\ntime.Sleep(1)", "WAIT", "")] == [False, True, True, False]
     assert can_match(pattern("x"), "")
 
 
-def test_a_pattern_that_needs_a_word_finds_what_holds_it() -> None:
+def test_keyword_pattern_finds_texts_with_its_keyword() -> None:
     word = pattern(r"Sleep\w*", re.IGNORECASE, needs=("sleep",))
     texts = [match and match[0] for match in (word.search("a SLEEP"), word.match("sleeps"), word.fullmatch("sleepy"))]
-    assert [*texts, *(match[0] for match in word.finditer("sleep Sleeps"))] == [
-        "SLEEP",
-        "sleeps",
-        "sleepy",
-        "sleep",
-        "Sleeps",
-    ]
+    assert texts == ["SLEEP", "sleeps", "sleepy"]
+    assert [match[0] for match in word.finditer("sleep Sleeps")] == ["sleep", "Sleeps"]
 
 
-def test_every_pattern_of_ours_can_be_compiled() -> None:
+def test_every_pattern_compiles() -> None:
     for path in sorted(ROOT.glob("worker/**/*.py")):
         if "pattern import pattern" in path.read_text():
             import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
@@ -106,23 +97,19 @@ def test_every_pattern_of_ours_can_be_compiled() -> None:
 
 
 @cache
-def needing() -> list[KeywordPattern]:
-    test_every_pattern_of_ours_can_be_compiled()
-    values = [
-        value for name, module in sys.modules.items() if name.startswith("worker.") for value in vars(module).values()
-    ]
+def keyword_patterns() -> list[KeywordPattern]:
+    test_every_pattern_compiles()
+    modules = [module for name, module in sys.modules.items() if name.startswith("worker.")]
+    values = [value for module in modules for value in vars(module).values()]
     tables = [cast("dict[object, object]", value) for value in values if isinstance(value, dict)]
-    return [
-        value
-        for value in (*values, *(value for table in tables for value in table.values()))
-        if isinstance(value, KeywordPattern)
-    ]
+    values.extend(value for table in tables for value in table.values())
+    return [value for value in values if isinstance(value, KeywordPattern)]
 
 
-@settings(deadline=None)  # some of them are long
+@settings(deadline=None)  # some patterns are long
 @given(st.data())
-def test_what_matches_a_pattern_holds_one_of_the_words_that_it_needs(data: st.DataObject) -> None:
-    lazy = data.draw(st.sampled_from(needing()))
+def test_text_that_matches_holds_one_of_the_keywords(data: st.DataObject) -> None:
+    lazy = data.draw(st.sampled_from(keyword_patterns()))
     text = data.draw(st.from_regex(lazy.compiled))
     assert any(word in text.casefold() for word in lazy.keywords), (
         f"{lazy.keywords} is not all that {lazy.pattern} can match"
@@ -131,8 +118,8 @@ def test_what_matches_a_pattern_holds_one_of_the_words_that_it_needs(data: st.Da
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("name", "text"), HOSTILE.items(), ids=HOSTILE)
-def test_a_pattern_is_not_tried_anew_from_each_place_of_a_text(name: str, text: str) -> None:
-    """Each of these took ten seconds up to an hour for its text before it was bounded or made not to go back."""
+def test_hostile_text_takes_bounded_time(name: str, text: str) -> None:
+    """Each of these patterns once took ten seconds to an hour."""
     module, _, attribute = name.rpartition(".")
     held = getattr(import_module(module), attribute)
     started = time.process_time()
@@ -140,9 +127,10 @@ def test_a_pattern_is_not_tried_anew_from_each_place_of_a_text(name: str, text: 
     assert time.process_time() - started < 5
 
 
-def test_what_every_judging_imports_compiles_nothing_by_that() -> None:
-    program = "import app.cli.judge, worker.wiring.cli, sys; print(*(one.__file__ for one in sys.modules.values() "
-    program += "if one.__name__.startswith(('app.', 'worker.'))), sep='\\n')"
+def test_imports_of_the_judge_compile_no_pattern() -> None:
+    program = "import app.cli.judge, worker.wiring.cli, sys; modules = sys.modules.values(); "
+    program += "own = [module for module in modules if module.__name__.startswith(('app.', 'worker.'))]; "
+    program += "print(*(module.__file__ for module in own), sep='\\n')"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
     eager = [path for path in done.stdout.splitlines() if "re.compile" in calls_at_import(Path(path))]
     assert not eager, "Use worker.domain.pattern there: it compiles at the first use."
@@ -150,7 +138,6 @@ def test_what_every_judging_imports_compiles_nothing_by_that() -> None:
 
 def calls_at_import(path: Path) -> list[str]:
     later = ast.FunctionDef | ast.ClassDef
-    inside = [
-        part for node in ast.parse(path.read_text()).body if not isinstance(node, later) for part in ast.walk(node)
-    ]
-    return [ast.unparse(call.func) for call in inside if isinstance(call, ast.Call)]
+    statements = [node for node in ast.parse(path.read_text()).body if not isinstance(node, later)]
+    calls = [part for node in statements for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return [ast.unparse(call.func) for call in calls]

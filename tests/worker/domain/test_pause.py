@@ -1,4 +1,4 @@
-"""Until when a pause lasts, and what a verdict remembers of it."""
+"""The end of a pause, and its signals in a verdict."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -17,7 +17,7 @@ NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "expected"),
     [
         ("90m", NOW + timedelta(minutes=90)),
         ("2h", NOW + timedelta(hours=2)),
@@ -29,12 +29,12 @@ NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
         ("2026-11-21", datetime(2026, 11, 21, tzinfo=UTC)),
     ],
 )
-def test_an_end_is_a_span_from_now_or_a_time_which_is_utc_without_a_zone(text: str, meant: datetime) -> None:
-    assert parse_end(text, NOW) == meant
+def test_pause_end_is_a_duration_or_a_time_in_utc(text: str, expected: datetime) -> None:
+    assert parse_end(text, NOW) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         ("tomorrow", '"tomorrow" is no time. Expected: how long, like 90m, 2h or 3d'),
         ("9999-12-31T23:59-12:00", '"9999-12-31T23:59-12:00" is no time. Expected'),
@@ -44,10 +44,10 @@ def test_an_end_is_a_span_from_now_or_a_time_which_is_utc_without_a_zone(text: s
         ("2026-11-01", "is over already"),
     ],
 )
-def test_an_end_that_is_none_or_is_over_is_refused(text: str, why: str) -> None:
+def test_invalid_or_past_pause_end_is_refused(text: str, reason: str) -> None:
     with pytest.raises(UntilError) as refused:
         parse_end(text, NOW)
-    assert why in str(refused.value)
+    assert reason in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -59,14 +59,14 @@ def test_an_end_that_is_none_or_is_over_is_refused(text: str, why: str) -> None:
         JudgingPause(reason="a storm"),
     ],
 )
-def test_a_verdict_remembers_who_until_when_and_why(suspension: JudgingPause) -> None:
+def test_verdict_signals_keep_the_pause(suspension: JudgingPause) -> None:
     assert pause_from_signals(pause_to_signals(suspension)) == suspension
 
 
-def test_a_verdict_that_was_not_paused_remembers_nothing() -> None:
+def test_unpaused_verdict_has_no_pause_signals() -> None:
     assert pause_to_signals(JudgingPause(at=NOW, repository="acme/widgets")) == {}
     assert pause_from_signals({"paused_by": "operator"}) is None
 
 
-def test_times_are_told_in_utc() -> None:
+def test_times_are_shown_in_utc() -> None:
     assert format_time(NOW.astimezone(timezone(timedelta(hours=5)))) == "2026-11-20 15:00 UTC"

@@ -1,4 +1,4 @@
-"""A window of time as people write it."""
+"""Parsing of time windows."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -22,31 +22,30 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
         ("2026-11-19T08:30+02:00", datetime(2026, 11, 19, 6, 30, tzinfo=UTC)),
     ],
 )
-def test_a_moment_is_a_date_a_time_or_how_long_ago(text: str, moment: datetime) -> None:
+def test_moment_is_a_date_a_time_or_an_age(text: str, moment: datetime) -> None:
     assert parse_moment_ms(text, NOW) == to_milliseconds(moment)
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "7", "7y", "2026-13-01", "-3d"])
-def test_what_is_no_time_is_refused_with_what_is_expected(text: str) -> None:
+def test_invalid_time_is_refused_with_what_is_expected(text: str) -> None:
     with pytest.raises(WindowError, match=r"is no time\. Expected: a date like"):
         parse_moment_ms(text, NOW)
 
 
-def test_a_window_without_an_end_holds_all_that_is_there_now() -> None:
+def test_window_without_an_end_holds_everything_until_now() -> None:
     window = parse_window("24h", None, NOW)
     assert window.contains(to_milliseconds(NOW))
     assert window.contains(to_milliseconds(NOW - timedelta(hours=24)))
     assert not window.contains(to_milliseconds(NOW - timedelta(hours=24)) - 1)
 
 
-def test_a_window_does_not_hold_its_end() -> None:
-    assert parse_window("48h", "24h", NOW) == Window(
-        to_milliseconds(NOW - timedelta(days=2)), to_milliseconds(NOW - timedelta(days=1))
-    )
-    assert not parse_window("48h", "24h", NOW).contains(to_milliseconds(NOW - timedelta(days=1)))
+def test_window_excludes_its_end() -> None:
+    start, end = (to_milliseconds(NOW - timedelta(days=days)) for days in (2, 1))
+    assert parse_window("48h", "24h", NOW) == Window(start, end)
+    assert not parse_window("48h", "24h", NOW).contains(end)
 
 
 @pytest.mark.parametrize(("since", "until"), [("24h", "48h"), ("24h", "24h"), ("2026-11-21", None)])
-def test_a_window_that_ends_before_it_begins_is_refused(since: str, until: str | None) -> None:
+def test_window_that_ends_before_it_begins_is_refused(since: str, until: str | None) -> None:
     with pytest.raises(WindowError, match="before it begins"):
         parse_window(since, until, NOW)

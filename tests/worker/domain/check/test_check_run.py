@@ -1,4 +1,4 @@
-"""What a check run of ours is told apart by."""
+"""External ids, refs and refusals of check runs and SARIF uploads."""
 
 import pytest
 
@@ -15,12 +15,12 @@ from worker.domain.check.check_run import (
 from worker.domain.ids import DeliveryId, EvalId
 
 
-def test_our_own_mark_leads_back_to_the_pull_request() -> None:
+def test_external_id_holds_the_pull_request_number() -> None:
     assert pull_number(external_id(12)) == 12
 
 
 @pytest.mark.parametrize("external", [None, "", "pull:", "pull:x", "pull:٣", "group:12", "12"])
-def test_what_is_no_mark_of_ours_leads_nowhere(external: str | None) -> None:
+def test_foreign_external_id_holds_no_pull_request_number(external: str | None) -> None:
     assert pull_number(external) is None
 
 
@@ -33,15 +33,15 @@ def test_what_is_no_mark_of_ours_leads_nowhere(external: str | None) -> None:
         ("Repository was archived so is read-only.", UploadRefusal.FORBIDDEN),
     ],
 )
-def test_githubs_words_beside_a_403_say_what_a_person_has_to_change(message: str, refusal: UploadRefusal) -> None:
+def test_upload_refusal_is_classified_by_the_message_of_github(message: str, refusal: UploadRefusal) -> None:
     assert classify_refusal(f'GitHub refuses POST /x: "{message}".') is refusal
 
 
-def test_the_head_of_a_pull_request_stands_in_the_base_repository() -> None:
+def test_pull_request_ref_is_in_the_base_repository() -> None:
     assert ref_of(pull_ref(7)) == "refs/pull/7/head"
 
 
-def test_a_verdict_is_sent_once_a_head_also_where_it_was_carried_over() -> None:
+def test_sarif_is_uploaded_once_per_head_and_original_verdict() -> None:
     first, again = EvalId("first"), EvalId("again")
     scan = SarifUpload(pull=pull_ref(), head_sha=HEAD, eval_id=again, origin=first, delivery_id=DeliveryId("d"))
     assert UploadedSarif(head_sha=HEAD, origin=first).matches(scan)

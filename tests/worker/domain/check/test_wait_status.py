@@ -1,4 +1,4 @@
-"""What somebody who waits for a commit's verdict is told."""
+"""The wait status of a commit: its state, reason and explanation."""
 
 from typing import Any
 
@@ -11,7 +11,6 @@ from worker.domain.check.wait_status import (
     DueJudging,
     PullWithHead,
     WaitState,
-    WaitStatus,
     find_wait_reason,
     find_wait_status,
 )
@@ -20,12 +19,12 @@ from worker.domain.verdict.verdict import AbstainReason, Verdict
 A, B = "a" * 40, "b" * 40
 
 
-def seen(number: int = 1, **changes: Any) -> PullWithHead:
+def pull_with(number: int = 1, **changes: Any) -> PullWithHead:
     standard: dict[str, Any] = {"head": A, "pending_reason": None, "is_draft": False, "verdict": None}
     return PullWithHead(number=number, **{**standard, **changes})
 
 
-def test_a_commit_that_nobody_knows_may_still_be_announced() -> None:
+def test_unknown_commit_has_no_final_status() -> None:
     assert find_wait_status([], A) is UNKNOWN_STATUS
     assert (UNKNOWN_STATUS.state, UNKNOWN_STATUS.is_final) == (WaitState.NONE, False)
 
@@ -43,8 +42,8 @@ def test_a_commit_that_nobody_knows_may_still_be_announced() -> None:
         ({}, WaitState.NONE),
     ],
 )
-def test_each_state_of_a_pull_request_is_one_answer(changes: dict[str, Any], state: WaitState) -> None:
-    status = find_wait_status([seen(**changes)], A)
+def test_each_pull_request_state_has_its_wait_status(changes: dict[str, Any], state: WaitState) -> None:
+    status = find_wait_status([pull_with(**changes)], A)
     assert (status.state, status.number) == (state, 1)
     assert status.is_final is (state is not WaitState.PENDING)
     assert (status.verdict is not None) is (state is WaitState.DONE)
@@ -55,13 +54,13 @@ def test_each_state_of_a_pull_request_is_one_answer(changes: dict[str, Any], sta
     ("changes", "state"),
     [({"verdict": rejected()}, WaitState.DONE), ({}, WaitState.NONE), ({"is_draft": True}, WaitState.NONE)],
 )
-def test_who_overrode_a_commit_is_told_beside_its_verdict(changes: dict[str, Any], state: WaitState) -> None:
-    status = find_wait_status([seen(overridden_by="alice", **changes)], A)
+def test_overriding_account_is_named_beside_the_verdict(changes: dict[str, Any], state: WaitState) -> None:
+    status = find_wait_status([pull_with(overridden_by="alice", **changes)], A)
     assert (status.state, status.overridden_by) == (state, "alice")
     assert status.explanation == "@alice overrode what is said of this commit: nothing is left to do."
     for other in ({"head": B}, {"pending_reason": "judging"}):
         fields: dict[str, Any] = {**changes, **other, "overridden_by": "alice"}
-        assert find_wait_status([seen(**fields)], A).overridden_by is None
+        assert find_wait_status([pull_with(**fields)], A).overridden_by is None
 
 
 @pytest.mark.parametrize(
@@ -78,21 +77,20 @@ def test_who_overrode_a_commit_is_told_beside_its_verdict(changes: dict[str, Any
         ({}, None),
     ],
 )
-def test_why_is_told_in_the_word_that_the_check_says(changes: dict[str, Any], reason: str | None) -> None:
-    assert find_wait_status([seen(**changes)], A).reason == reason
+def test_wait_reason_is_the_word_of_the_check(changes: dict[str, Any], reason: str | None) -> None:
+    assert find_wait_status([pull_with(**changes)], A).reason == reason
 
 
-def test_a_draft_is_told_apart_from_what_nobody_judges() -> None:
-    assert "draft" in find_wait_status([seen(is_draft=True)], A).explanation
-    assert "skipped" in find_wait_status([seen()], A).explanation
+def test_draft_and_skipped_pull_request_have_their_own_explanation() -> None:
+    assert "draft" in find_wait_status([pull_with(is_draft=True)], A).explanation
+    assert "skipped" in find_wait_status([pull_with()], A).explanation
 
 
-def test_of_several_pull_requests_the_one_whose_head_it_still_is_answers() -> None:
-    status: WaitStatus = find_wait_status(
-        [seen(1, verdict=accepted()), seen(2, head=B), seen(3, head=B, pending_reason="judging")], A
-    )
+def test_pull_request_with_the_commit_as_head_answers_for_it() -> None:
+    pulls = [pull_with(1, verdict=accepted()), pull_with(2, head=B), pull_with(3, head=B, pending_reason="judging")]
+    status = find_wait_status(pulls, A)
     assert (status.number, status.state, status.others) == (1, WaitState.DONE, (2, 3))
-    assert find_wait_status([seen(1), seen(2, verdict=accepted())], A).number == 2
+    assert find_wait_status([pull_with(1), pull_with(2, verdict=accepted())], A).number == 2
 
 
 @pytest.mark.parametrize(
@@ -110,18 +108,18 @@ def test_of_several_pull_requests_the_one_whose_head_it_still_is_answers() -> No
         ({}, {"is_draft": True}, WaitState.NONE),
     ],
 )
-def test_of_several_with_this_head_an_open_one_answers_that_stands_most_in_the_way(
+def test_strictest_open_pull_request_answers_for_a_shared_head(
     first: dict[str, Any], second: dict[str, Any], state: WaitState
 ) -> None:
     for number, other in ((1, 2), (2, 1)):
-        status = find_wait_status([seen(number, **first), seen(other, **second)], A)
+        status = find_wait_status([pull_with(number, **first), pull_with(other, **second)], A)
         assert (status.number, status.state, status.others) == (number, state, (other,))
 
 
-def test_of_several_that_say_the_same_the_newest_answers() -> None:
-    passing = [seen(1, verdict=accepted()), seen(2, verdict=rejected(), overridden_by="alice")]
+def test_newest_pull_request_answers_among_equals() -> None:
+    passing = [pull_with(1, verdict=accepted()), pull_with(2, verdict=rejected(), overridden_by="alice")]
     assert find_wait_status(passing, A).number == 2
-    assert find_wait_status([seen(1, verdict=rejected()), seen(2, verdict=rejected())], A).number == 2
+    assert find_wait_status([pull_with(1, verdict=rejected()), pull_with(2, verdict=rejected())], A).number == 2
 
 
 NOW = 1_000_000
@@ -129,7 +127,7 @@ AWAY = abstained(AbstainReason.JUDGE_UNAVAILABLE)
 
 
 @pytest.mark.parametrize(
-    ("noted", "reason"),
+    ("changes", "reason"),
     [
         ({"is_started": True, "rate_limit_until": NOW + 1, "outage_count": 2}, "judging"),
         ({"is_started": True, "waiting_since": 1, "outage_count": 2}, "waiting_for_ci"),
@@ -145,15 +143,15 @@ AWAY = abstained(AbstainReason.JUDGE_UNAVAILABLE)
         ({"rate_limit_until": NOW}, "judging"),
     ],
 )
-def test_why_there_is_no_verdict_yet_is_told_by_what_is_waited_for(noted: dict[str, Any], reason: str) -> None:
+def test_pending_reason_names_what_the_judging_waits_for(changes: dict[str, Any], reason: str) -> None:
     standard: dict[str, Any] = {"now": NOW, "is_started": False}
-    due = DueJudging(**{**standard, **noted})
+    due = DueJudging(**{**standard, **changes})
     assert find_wait_reason(due, None) == reason
-    assert find_wait_status([seen(pending_reason=reason)], A).explanation == PENDING_TEXTS[reason]
+    assert find_wait_status([pull_with(pending_reason=reason)], A).explanation == PENDING_TEXTS[reason]
 
 
 @pytest.mark.parametrize(
-    ("noted", "verdict", "reason"),
+    ("changes", "verdict", "reason"),
     [
         ({"due_at": NOW + 9}, AWAY, "judge_unavailable"),
         ({"due_at": NOW + 9, "first_push_at": NOW}, AWAY, "quiet_window"),
@@ -161,11 +159,7 @@ def test_why_there_is_no_verdict_yet_is_told_by_what_is_waited_for(noted: dict[s
         ({"due_at": NOW + 9}, rejected(), "judging"),
     ],
 )
-def test_what_nobody_could_judge_and_is_judged_again_by_itself_says_why(
-    noted: dict[str, int], verdict: Verdict, reason: str
-) -> None:
-    assert find_wait_reason(DueJudging(is_started=False, now=NOW, **noted), verdict) == reason
-    assert (
-        find_wait_status([seen(pending_reason="judge_unavailable")], A).explanation
-        == "It could not be judged, and is judged again by itself."
-    )
+def test_retried_verdict_explains_its_reason(changes: dict[str, int], verdict: Verdict, reason: str) -> None:
+    assert find_wait_reason(DueJudging(is_started=False, now=NOW, **changes), verdict) == reason
+    status = find_wait_status([pull_with(pending_reason="judge_unavailable")], A)
+    assert status.explanation == "It could not be judged, and is judged again by itself."

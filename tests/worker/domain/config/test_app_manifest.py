@@ -1,4 +1,4 @@
-"""The manifest: what is asked of GitHub, and that no address gets into it that a person could not mean."""
+"""The App manifest: requested permissions and events, and the addresses that it accepts."""
 
 import pytest
 
@@ -18,11 +18,9 @@ from worker.domain.config.app_permissions import OptIn, requested_permissions
 HOME = "https://assay.example.org"
 
 
-def test_a_manifest_asks_for_what_the_table_says_and_nothing_else() -> None:
-    made = build_manifest(
-        read_setup_form(HOME, "", "acme", ["merge_queue"]), {"pull_request", "merge_group", "installation"}
-    )
-    assert made == {
+def test_manifest_asks_for_the_documented_permissions_and_events() -> None:
+    form = read_setup_form(HOME, "", "acme", ["merge_queue"])
+    assert build_manifest(form, {"pull_request", "merge_group", "installation"}) == {
         "name": "Assay for acme",
         "description": "Judges agent-written pull requests: a proper solution, or does it just happen to pass?",
         "url": HOME,
@@ -34,21 +32,20 @@ def test_a_manifest_asks_for_what_the_table_says_and_nothing_else() -> None:
     }
 
 
-def test_an_event_whose_permission_is_not_asked_for_is_left_out() -> None:
-    assert build_manifest(read_setup_form(HOME, "", "", []), {"pull_request", "merge_group"})["default_events"] == [
-        "pull_request"
-    ]
+def test_event_without_its_permission_is_left_out() -> None:
+    manifest = build_manifest(read_setup_form(HOME, "", "", []), {"pull_request", "merge_group"})
+    assert manifest["default_events"] == ["pull_request"]
 
 
-def test_a_name_is_as_long_as_github_allows() -> None:
+def test_app_name_keeps_the_length_limit_of_github() -> None:
     assert build_manifest(read_setup_form(HOME, "", "", []), ())["name"] == "Assay"
     assert len(str(build_manifest(read_setup_form(HOME, "", "a" * 39, []), ())["name"])) == 34
 
 
-def test_deliveries_may_go_through_a_tunnel_and_unknown_opt_ins_are_nothing() -> None:
-    assert read_setup_form(
-        f" {HOME}/ ", "https://tunnel.example/abc", " acme ", ["comments", "administration"]
-    ) == SetupForm(HOME, "https://tunnel.example/abc", "acme", frozenset({OptIn.COMMENTS}))
+def test_setup_form_accepts_a_tunnel_and_drops_unknown_opt_ins() -> None:
+    tunnel = "https://tunnel.example/abc"
+    form = read_setup_form(f" {HOME}/ ", tunnel, " acme ", ["comments", "administration"])
+    assert form == SetupForm(HOME, tunnel, "acme", frozenset({OptIn.COMMENTS}))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +58,7 @@ def test_deliveries_may_go_through_a_tunnel_and_unknown_opt_ins_are_nothing() ->
         "http://[::1]:8000",
     ],
 )
-def test_an_address_is_taken_as_it_is(address: str) -> None:
+def test_valid_address_is_kept(address: str) -> None:
     assert check_address(address, "It") == address
 
 
@@ -74,13 +71,13 @@ def test_an_address_is_taken_as_it_is(address: str) -> None:
         "https://a.b:999999", "https://a.b@evil.example", "https://a.bé",
     ],
 )  # fmt: skip
-def test_an_address_that_could_mislead_is_refused_with_what_is_expected(address: str) -> None:
+def test_misleading_address_is_refused_with_what_is_expected(address: str) -> None:
     with pytest.raises(SetupFormError, match=r"^It: expected https://HOST"):
         check_address(address, "It")
 
 
 @pytest.mark.parametrize("organization", ["a/b", "-a", "a" * 40, "a b", "../settings", "a?x"])
-def test_an_organization_is_a_plain_name(organization: str) -> None:
+def test_organization_must_be_a_plain_name(organization: str) -> None:
     with pytest.raises(SetupFormError, match=r"^The organization"):
         read_setup_form(HOME, "", organization, [])
 
@@ -99,11 +96,11 @@ def test_an_organization_is_a_plain_name(organization: str) -> None:
         ("", ""),
     ],
 )
-def test_what_a_host_header_says_is_offered_only_where_it_is_a_host(host: str, address: str) -> None:
+def test_host_header_is_offered_only_when_it_is_a_host(host: str, address: str) -> None:
     assert guess_address(host) == address
 
 
-def test_an_address_of_this_machine_is_one_that_github_does_not_reach() -> None:
+def test_loopback_address_is_recognised() -> None:
     assert is_loopback("http://localhost:8000/x")
     assert not is_loopback(HOME)
 
@@ -118,12 +115,11 @@ def test_an_address_of_this_machine_is_one_that_github_does_not_reach() -> None:
         ("http://127.0.0.1:4000", "http://127.0.0.1:4000"),
     ],
 )
-def test_people_use_github_where_its_api_belongs_to(api: str, web: str) -> None:
+def test_web_url_belongs_to_the_api(api: str, web: str) -> None:
     assert web_url(api) == web
 
 
-def test_the_manifest_goes_to_ones_own_settings_or_the_organizations() -> None:
+def test_manifest_is_posted_to_personal_or_organization_settings() -> None:
     assert register_url("https://api.github.com", "", "s&t") == "https://github.com/settings/apps/new?state=s%26t"
-    assert register_url("https://g.example/api/v3", "acme", "s") == (
-        "https://g.example/organizations/acme/settings/apps/new?state=s"
-    )
+    organization = register_url("https://g.example/api/v3", "acme", "s")
+    assert organization == "https://g.example/organizations/acme/settings/apps/new?state=s"

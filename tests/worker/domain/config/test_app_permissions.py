@@ -1,4 +1,6 @@
-"""What the App asks for, and that it is no more than what is written down."""
+"""The App's permissions: required, optional, granted and missing ones."""
+
+from collections import Counter
 
 import pytest
 
@@ -28,78 +30,63 @@ from worker.domain.config.app_permissions import (
 )
 
 
-def test_judging_alone_writes_nothing_but_checks() -> None:
-    assert requested_permissions([]) == {
-        "metadata": "read",
-        "contents": "read",
-        "pull_requests": "read",
-        "issues": "read",
-        "actions": "read",
-        "statuses": "read",
-        "checks": "write",
-    }
+def test_core_permissions_write_only_checks() -> None:
+    read = ("metadata", "contents", "pull_requests", "issues", "actions", "statuses")
+    assert requested_permissions([]) == {**dict.fromkeys(read, "read"), "checks": "write"}
 
 
-def test_an_opt_in_adds_its_one_permission_and_raises_what_is_there() -> None:
+def test_each_opt_in_adds_its_own_permission() -> None:
     assert requested_permissions([OptIn.MERGE_QUEUE]) == requested_permissions([]) | {"merge_queues": "read"}
     for either in (OptIn.COMMENTS, OptIn.REACTIONS):
         assert requested_permissions([either]) == requested_permissions([]) | {"pull_requests": "write"}
-    assert requested_permissions(OptIn) == requested_permissions([]) | {
-        "pull_requests": "write",
-        "merge_queues": "read",
-        "security_events": "write",
-    }
+    added = {"pull_requests": "write", "merge_queues": "read", "security_events": "write"}
+    assert requested_permissions(OptIn) == requested_permissions([]) | added
 
 
-def test_sarif_is_offered_and_not_chosen() -> None:
+def test_sarif_upload_is_no_default_opt_in() -> None:
     assert frozenset(OptIn) - DEFAULT_OPT_INS == {OptIn.CODE_SCANNING}
 
 
-def test_no_opt_in_lowers_what_judging_needs() -> None:
+def test_opt_ins_keep_the_core_permissions() -> None:
     assert find_missing_permissions(requested_permissions(OptIn)) == ()
 
 
-def test_code_settings_and_secrets_are_never_asked_for() -> None:
+def test_sensitive_permissions_are_never_requested() -> None:
     names = {item.name for item in CORE_PERMISSIONS} | {item.permission.name for item in OPTIONAL_PERMISSIONS}
     assert not names & {"administration", "secrets", "workflows", "members", "organization_administration"}
     assert requested_permissions(OptIn)["contents"] == PermissionLevel.READ
 
 
-def test_every_permission_says_what_it_is_for_and_every_opt_in_what_is_lost() -> None:
+def test_each_permission_has_a_reason_and_each_opt_in_a_consequence() -> None:
     assert all(permission.reason for permission in CORE_PERMISSIONS)
     assert all(optional.permission.reason and optional.consequence for optional in OPTIONAL_PERMISSIONS)
     assert {optional.opt_in for optional in OPTIONAL_PERMISSIONS} == set(OptIn)
     assert len({permission.name for permission in CORE_PERMISSIONS}) == len(CORE_PERMISSIONS)
 
 
-def test_every_event_that_we_read_has_a_permission_that_is_known() -> None:
+def test_each_subscribed_event_has_a_known_permission() -> None:
     assert [event for event in sorted(SUBSCRIBED_EVENTS - IMPLICIT_EVENTS) if event not in EVENT_PERMISSIONS] == []
 
 
-def test_an_app_subscribes_only_to_what_its_permissions_allow() -> None:
+def test_app_subscribes_only_to_events_of_its_permissions() -> None:
     wanted = {"pull_request", "merge_group", "member", "installation", "made_up"}
     assert select_events(wanted, requested_permissions([])) == ("pull_request",)
     assert select_events(wanted, requested_permissions([OptIn.MERGE_QUEUE])) == ("merge_group", "pull_request")
 
 
 @pytest.mark.parametrize(("granted", "is_enough"), [("read", False), ("write", True), ("admin", True), ("", False)])
-def test_a_higher_level_is_enough_and_a_lower_one_is_not(granted: str, is_enough: bool) -> None:  # noqa: FBT001 - a table
+def test_higher_permission_level_is_sufficient(granted: str, is_enough: bool) -> None:  # noqa: FBT001 - a table
     checks = next(permission for permission in CORE_PERMISSIONS if permission.name == "checks")
     assert is_sufficient({"checks": granted}, checks) is is_enough
     assert not is_sufficient({}, checks)
 
 
-def test_what_is_missing_is_told_apart_from_what_is_switched_off() -> None:
+def test_missing_permissions_are_separate_from_missing_opt_ins() -> None:
     assert find_missing_permissions(requested_permissions([])) == ()
-    assert [
-        permission.label for permission in find_missing_permissions(requested_permissions([]) | {"checks": "read"})
-    ] == ["checks: write"]
-    assert [optional.opt_in for optional in find_missing_opt_ins(requested_permissions([]))] == [
-        OptIn.COMMENTS,
-        OptIn.REACTIONS,
-        OptIn.MERGE_QUEUE,
-        OptIn.CODE_SCANNING,
-    ]
+    missing = find_missing_permissions(requested_permissions([]) | {"checks": "read"})
+    assert [permission.label for permission in missing] == ["checks: write"]
+    opt_ins = [optional.opt_in for optional in find_missing_opt_ins(requested_permissions([]))]
+    assert opt_ins == [OptIn.COMMENTS, OptIn.REACTIONS, OptIn.MERGE_QUEUE, OptIn.CODE_SCANNING]
     assert find_missing_opt_ins(requested_permissions(OptIn)) == ()
     assert find_optional(OptIn.MERGE_QUEUE).permission.label == "merge_queues: read"
 
@@ -114,21 +101,16 @@ def test_what_is_missing_is_told_apart_from_what_is_switched_off() -> None:
         ([], []),
     ],
 )
-def test_what_was_not_chosen_is_declined_where_another_choice_brings_its_permission(
+def test_unchosen_opt_in_is_declined_when_another_shares_its_permission(
     chosen: list[OptIn], declined: list[OptIn]
 ) -> None:
     assert [optional.opt_in for optional in find_declined(chosen)] == declined
 
 
-def test_a_choice_that_has_its_permission_to_itself_needs_no_switch() -> None:
-    alone = [
-        optional
-        for optional in OPTIONAL_PERMISSIONS
-        if [two.permission.name for two in OPTIONAL_PERMISSIONS].count(optional.permission.name) == 1
-    ]
-    assert {optional.opt_in for optional in OPTIONAL_PERMISSIONS if optional not in alone} == set(
-        OPT_IN_SETTINGS.values()
-    )
+def test_opt_in_with_its_own_permission_has_no_setting() -> None:
+    names = Counter(optional.permission.name for optional in OPTIONAL_PERMISSIONS)
+    shared = {optional.opt_in for optional in OPTIONAL_PERMISSIONS if names[optional.permission.name] > 1}
+    assert shared == set(OPT_IN_SETTINGS.values())
 
 
 OURS = 4711
@@ -146,16 +128,15 @@ OURS = 4711
         ([None, 99], RequirementSource.ANOTHERS),
     ],
 )
-def test_one_requirement_that_names_us_is_enough_and_one_of_another_app_is_too_much(
+def test_required_check_is_ours_unless_another_app_is_named(
     sources: list[int | None], expected: RequirementSource
 ) -> None:
-    gate = RepositoryProtection(
-        "acme/widgets", requirements=tuple(Requirement("a ruleset", source) for source in sources)
-    )
-    assert find_requirement_source(gate, OURS) is expected
+    requirements = tuple(Requirement("a ruleset", source) for source in sources)
+    protection = RepositoryProtection("acme/widgets", requirements=requirements)
+    assert find_requirement_source(protection, OURS) is expected
 
 
-def test_what_was_not_approved_is_what_is_asked_beyond_what_was_granted() -> None:
+def test_unapproved_permissions_are_those_beyond_the_granted() -> None:
     installed = AppInstallation(1, "acme", {"checks": "write", "contents": "read", "issues": "read"})
     asked = {"checks": "read", "contents": "read", "issues": "write", "merge_queues": "read"}
     assert list_unapproved(asked, installed) == ("issues: write", "merge_queues: read")

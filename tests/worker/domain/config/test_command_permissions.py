@@ -1,4 +1,4 @@
-"""Who may command what. Invariant: no bot commands anything, and nobody overrules a verdict on their own pull request."""
+"""Rights of commands: roles, bots, authors and reasons."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -36,36 +36,38 @@ LEAST = {
 NOT_ONES_OWN = {CommandName.FORCE, CommandName.CONTEST, CommandName.OVERRIDE, CommandName.APPROVED, CommandName.CHANGES}
 
 
-def test_every_command_has_its_right() -> None:
+def test_each_command_has_its_right() -> None:
     assert set(COMMAND_RIGHTS) == set(CommandName) == set(LEAST)
 
 
 @pytest.mark.parametrize("command", CommandName)
 @pytest.mark.parametrize("role", Role)
-def test_a_command_needs_its_role_or_a_higher_one(command: CommandName, role: Role) -> None:
+def test_command_needs_its_role_or_a_higher_one(command: CommandName, role: Role) -> None:
     may = ROLE_ORDER.index(role) >= ROLE_ORDER.index(LEAST[command])
     assert find_refusal(command, CommandAuthor(role), "a reason") == (None if may else CommandRefusal.ROLE)
 
 
 @pytest.mark.parametrize("command", CommandName)
-def test_nobody_overrules_a_verdict_on_their_own_pull_request(command: CommandName) -> None:
-    author = CommandAuthor(Role.ADMIN, is_author=True)
-    assert find_refusal(command, author, "a reason") == (CommandRefusal.AUTHOR if command in NOT_ONES_OWN else None)
+def test_author_cannot_overrule_except_by_override_as_sole_maintainer(command: CommandName) -> None:
+    for is_only_maintainer in (False, True):
+        author = CommandAuthor(Role.ADMIN, is_author=True, is_only_maintainer=is_only_maintainer)
+        is_refused = command in NOT_ONES_OWN and not (is_only_maintainer and command is CommandName.OVERRIDE)
+        assert find_refusal(command, author, "a reason") == (CommandRefusal.AUTHOR if is_refused else None)
 
 
 @given(st.sampled_from(CommandName), st.sampled_from(Role), st.booleans(), st.text(max_size=3))
-def test_a_bot_commands_nothing(command: CommandName, role: Role, is_author: object, reason: str) -> None:
+def test_bot_cannot_give_commands(command: CommandName, role: Role, is_author: object, reason: str) -> None:
     asker = CommandAuthor(role, is_author=bool(is_author), is_bot=True)
     assert find_refusal(command, asker, reason) is CommandRefusal.BOT
 
 
 @pytest.mark.parametrize("command", CommandName)
-def test_a_contest_and_an_override_need_a_reason(command: CommandName) -> None:
+def test_contest_and_override_need_a_reason(command: CommandName) -> None:
     needs = command in {CommandName.CONTEST, CommandName.OVERRIDE}
     assert find_refusal(command, CommandAuthor(Role.ADMIN), "") == (CommandRefusal.REASON if needs else None)
 
 
-def test_a_role_is_told_with_all_above_it() -> None:
+def test_roles_include_all_higher_ones() -> None:
     assert roles_from(Role.MAINTAIN) == (Role.MAINTAIN, Role.ADMIN)
 
 
@@ -88,18 +90,11 @@ def test_a_role_is_told_with_all_above_it() -> None:
         ("2026-11-19 was bad", None, "2026-11-19 was bad"),
     ],
 )
-def test_a_pause_says_how_long_and_why(text: str, hours: int | None, reason: str) -> None:
+def test_pause_command_holds_its_end_and_reason(text: str, hours: int | None, reason: str) -> None:
     assert parse_pause(text, NOW) == (None if hours is None else NOW + timedelta(hours=hours), reason)
 
 
 @pytest.mark.parametrize("text", ["for 2hours", "for 3 a release", "for 2026-11-20T11:00Z", "until 15:00", "0m"])
-def test_a_length_that_is_none_is_refused(text: str) -> None:
+def test_invalid_pause_duration_is_refused(text: str) -> None:
     with pytest.raises(UntilError):
         parse_pause(text, NOW)
-
-
-@pytest.mark.parametrize("command", CommandName)
-def test_the_only_maintainer_may_override_their_own_pull_request_and_no_more(command: CommandName) -> None:
-    author = CommandAuthor(Role.ADMIN, is_author=True, is_only_maintainer=True)
-    refused = command in NOT_ONES_OWN and command is not CommandName.OVERRIDE
-    assert find_refusal(command, author, "a reason") == (CommandRefusal.AUTHOR if refused else None)

@@ -1,4 +1,4 @@
-"""One pull request whose clock the test turns: events in, states out, without a store."""
+"""A pull request whose clock the test sets, without a store."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -27,8 +27,8 @@ ABSENT: Final = PullRequestState(InstallationId(100))
 
 
 @dataclass
-class PlayedPullRequest:
-    """`run`: of the Redis server."""
+class PlayedPull:
+    """`run`: the run id of the Redis server."""
 
     state: PullRequestState = ABSENT
     now: float = START
@@ -37,7 +37,7 @@ class PlayedPullRequest:
     outside_turn_at: float = 0
     intakes: list[intake.Intake] = field(default_factory=list[intake.Intake])
 
-    def request(  # noqa: PLR0913 - what a delivery may say
+    def request(  # noqa: PLR0913 - the fields of a delivery
         self,
         trigger: Trigger = Trigger.PUSHED,
         head: Sha | None = HEAD,
@@ -90,7 +90,7 @@ class PlayedPullRequest:
         )
 
     def dispatch(self) -> int:
-        """The dispatcher queues it as soon as it may; its fence."""
+        """Queue the job when it is due; return its fence."""
         assert self.state.queued_at is not None
         self.now = max(self.now, self.state.queued_at)
         self.numbers += 1
@@ -119,6 +119,6 @@ class PlayedPullRequest:
 
     @property
     def due_in_s(self) -> float | None:
-        """Seconds until its judging may start; None: nothing is due."""
+        """Seconds until the judging may start; None: nothing is due."""
         at = self.state.queued_at
         return None if self.state.phase is not Phase.DUE or at is None else (at - self.now) / 1000

@@ -1,4 +1,4 @@
-"""When a check run is open, outdated, in doubt, expired or orphaned: each rule as a table."""
+"""Rules for open, outdated, doubted, expired and orphaned check runs, each as a table."""
 
 from typing import Any
 
@@ -58,12 +58,12 @@ def test_one_process_creates_a_check_run(before: CheckRunState, after: CheckRunS
 
 
 @pytest.mark.parametrize(("creator", "after"), [("a", LOST), ("b", CREATING)])
-def test_only_the_creator_gives_up_and_its_creation_stays_listed(creator: str, after: CheckRunState) -> None:
+def test_only_the_creator_releases_a_check_run_creation(creator: str, after: CheckRunState) -> None:
     assert release(CREATING, creator) == after
 
 
 @pytest.mark.parametrize("before", [NONE, CREATING, LOST, OPEN, IDLE._replace(is_deferred=True), CONCLUDED, EXPIRED])
-def test_each_write_sets_what_a_check_run_shows(before: CheckRunState) -> None:
+def test_each_write_sets_the_check_run_state(before: CheckRunState) -> None:
     for is_reopening in (True, False):
         before = before._replace(is_reopening=is_reopening)
         assert open_check_run(before, CHECK, DEADLINE) == OPEN._replace(is_reopening=is_reopening)
@@ -77,7 +77,7 @@ def test_each_write_sets_what_a_check_run_shows(before: CheckRunState) -> None:
 
 
 @pytest.mark.parametrize("is_expiring", [True, False])
-def test_a_reopened_check_run_is_idle_and_a_watchdog_that_writes_it_still_counts(*, is_expiring: bool) -> None:
+def test_reopened_check_run_is_idle_and_keeps_its_expiry(*, is_expiring: bool) -> None:
     before = OPEN._replace(is_reopening=True, is_expiring=is_expiring)
     assert reopen(before, CHECK, DEADLINE + 1) == before._replace(is_idle=True, deadline=DEADLINE + 1)
 
@@ -92,7 +92,7 @@ def test_a_reopened_check_run_is_idle_and_a_watchdog_that_writes_it_still_counts
         (IDLE, CheckContent("", "", is_watched=False), OPEN._replace(deadline=DEADLINE + 1)),
     ],
 )
-def test_a_content_without_a_judging_is_recorded_unless_a_judging_has_started(
+def test_idle_content_is_recorded_unless_a_judging_has_started(
     before: CheckRunState, content: CheckContent, after: CheckRunState
 ) -> None:
     assert rewrite_idle(before, CHECK, content, DEADLINE + 1) == after
@@ -101,9 +101,7 @@ def test_a_content_without_a_judging_is_recorded_unless_a_judging_has_started(
 @pytest.mark.parametrize(
     ("before", "after"), [(OPEN, EXPIRED), (IDLE, EXPIRED), (CONCLUDED, None), (EXPIRED, None), (LOST, None)]
 )
-def test_the_watchdog_concludes_only_the_check_run_that_is_open(
-    before: CheckRunState, after: CheckRunState | None
-) -> None:
+def test_watchdog_concludes_only_the_open_check_run(before: CheckRunState, after: CheckRunState | None) -> None:
     assert expire(before, CHECK) == after
     assert expire(before, OTHER) is None
 
@@ -120,7 +118,7 @@ def test_the_watchdog_concludes_only_the_check_run_that_is_open(
         (IDLE._replace(deadline=None), True, False),
     ],
 )
-def test_a_check_run_is_present_from_its_claim_on_and_announces_a_judging_while_watched(
+def test_check_run_is_present_once_claimed_and_announced_while_watched(
     state: CheckRunState, *, is_present: bool, is_announced: bool
 ) -> None:
     assert (state.is_present, state.is_announced) == (is_present, is_announced)
@@ -154,14 +152,14 @@ BY_EDIT, BY_RETURN = OutdatedCheckRun(CHECK, Trigger.EDITED), OutdatedCheckRun(C
         ({"outdated_by": None}, CONCLUDED, Conclusion.FAILURE, None),
     ],
 )
-def test_a_stale_verdict_and_a_cancelled_check_run_of_the_newest_head_alone_are_reopened(
+def test_only_outdated_check_runs_of_the_newest_head_are_reopened(
     changes: dict[str, Any], state: CheckRunState, published_state: str, expected: OutdatedCheckRun | None
 ) -> None:
     assert find_outdated(ABSENT._replace(**{**STALE, **changes}), state, HEAD, published_state) == expected
 
 
 @pytest.mark.parametrize(("is_reopening", "outdated_by"), [(True, None), (False, Trigger.EDITED)])
-def test_a_verdict_is_shown_as_stale_once_for_each_event(*, is_reopening: bool, outdated_by: Trigger | None) -> None:
+def test_reopened_verdict_is_marked_once_per_event(*, is_reopening: bool, outdated_by: Trigger | None) -> None:
     pull = mark_reopened(ABSENT._replace(outdated_by=Trigger.EDITED, is_reopening=is_reopening))
     assert (pull.outdated_by, pull.is_reopening) == (outdated_by, False)
 
@@ -175,7 +173,7 @@ def test_a_verdict_is_shown_as_stale_once_for_each_event(*, is_reopening: bool, 
         (Phase.DUE, START - 600_001, False),
     ],
 )
-def test_a_closed_pull_request_that_github_lists_as_open_is_looked_at_after_the_age_of_the_list(
+def test_closed_pull_request_is_long_closed_after_the_age_of_the_list(
     phase: Phase | None, closed_at: float | None, *, is_closed: bool
 ) -> None:
     assert is_long_closed(ABSENT._replace(phase=phase, closed_at=closed_at), START) is is_closed
@@ -193,7 +191,7 @@ def test_a_closed_pull_request_that_github_lists_as_open_is_looked_at_after_the_
         (Phase.DUE, HEAD, LOST, False),
     ],
 )
-def test_a_listed_head_without_a_current_check_run_is_judged(
+def test_check_run_is_current_for_the_judged_or_newest_head(
     phase: Phase | None, head: str | None, state: CheckRunState, *, expected: bool
 ) -> None:
     assert is_current(ABSENT._replace(phase=phase, head=head), state, HEAD) is expected
@@ -214,7 +212,7 @@ def test_a_listed_head_without_a_current_check_run_is_judged(
         ({}, LOST, None, "run-2", ""),
     ],
 )
-def test_a_conclusion_is_in_doubt_until_the_server_saw_it(
+def test_conclusion_is_in_doubt_until_the_new_server_saw_it(
     changes: dict[str, Any], state: CheckRunState, served_run: str | None, server_run: str | None, doubt: str
 ) -> None:
     pull = ABSENT._replace(**{"fence": 3, "seq": 5, **changes})
@@ -232,7 +230,7 @@ def test_a_conclusion_is_in_doubt_until_the_server_saw_it(
         ({"seq": 1, "phase": Phase.DISPATCHED, "waiting_since": START}, True, False),
     ],
 )
-def test_an_open_check_run_is_left_to_a_judging_that_waits_and_without_any_it_is_orphaned(
+def test_open_check_run_is_left_to_a_waiting_judging_or_orphaned(
     changes: dict[str, Any], *, is_left: bool, has_none: bool
 ) -> None:
     pull = ABSENT._replace(**changes)

@@ -1,10 +1,10 @@
-"""What each event makes of a pull request in each state, in whatever order the events come."""
+"""Events of a pull request in each state and any order."""
 
 from itertools import pairwise, permutations
 
 import pytest
 
-from tests.worker.domain.lifecycle.scenario import HEAD, NEWER, NEWEST, START, PlayedPullRequest
+from tests.worker.domain.lifecycle.scenario import HEAD, NEWER, NEWEST, START, PlayedPull
 from worker.domain.ids import BaseHash, DeliveryId, Sha, hash_base
 from worker.domain.judge_request import DRAFT_TRIGGERS, Trigger
 from worker.domain.lifecycle.intake import (
@@ -29,21 +29,21 @@ def window_of(trigger: Trigger) -> float:
 
 
 @pytest.fixture
-def pull() -> PlayedPullRequest:
-    return PlayedPullRequest()
+def pull() -> PlayedPull:
+    return PlayedPull()
 
 
-# Each trigger, in each phase
+# Triggers in each phase
 
 
 @pytest.mark.parametrize("trigger", sorted(set(Trigger) - {Trigger.TEXT}))
-def test_a_first_request_is_due_after_its_window(pull: PlayedPullRequest, trigger: Trigger) -> None:
+def test_first_request_is_due_after_its_window(pull: PlayedPull, trigger: Trigger) -> None:
     assert pull.request(trigger) is IntakeOutcome.QUEUED
     assert (pull.state.phase, pull.due_in_s, pull.state.retention) == (Phase.DUE, window_of(trigger), Retention.OPEN)
 
 
 @pytest.mark.parametrize("trigger", sorted(set(Trigger) - {Trigger.REVIEW}))
-def test_after_a_verdict_each_request_is_due_again(pull: PlayedPullRequest, trigger: Trigger) -> None:
+def test_request_after_a_verdict_is_due_again(pull: PlayedPull, trigger: Trigger) -> None:
     pull.request()
     assert pull.judge() is FinishResult.CLOSED
     assert pull.state.phase is None
@@ -53,9 +53,7 @@ def test_after_a_verdict_each_request_is_due_again(pull: PlayedPullRequest, trig
 
 @pytest.mark.parametrize("phase", [Phase.DISPATCHED, Phase.JUDGING])
 @pytest.mark.parametrize("trigger", sorted(set(Trigger) - {Trigger.REVIEW}))
-def test_a_request_during_a_judging_has_it_judged_again(
-    pull: PlayedPullRequest, trigger: Trigger, phase: Phase
-) -> None:
+def test_request_during_a_judging_repeats_it(pull: PlayedPull, trigger: Trigger, phase: Phase) -> None:
     pull.request()
     pull.start() if phase is Phase.JUDGING else pull.dispatch()
     assert pull.request(trigger) is IntakeOutcome.COALESCED
@@ -66,9 +64,7 @@ def test_a_request_during_a_judging_has_it_judged_again(
 
 
 @pytest.mark.parametrize("trigger", sorted(set(Trigger)))
-def test_a_request_while_it_is_due_never_delays_it_beyond_its_own_window(
-    pull: PlayedPullRequest, trigger: Trigger
-) -> None:
+def test_request_delays_a_due_judging_by_at_most_its_own_window(pull: PlayedPull, trigger: Trigger) -> None:
     pull.request()
     pull.now += 10_000
     assert pull.request(trigger) is IntakeOutcome.COALESCED
@@ -76,7 +72,7 @@ def test_a_request_while_it_is_due_never_delays_it_beyond_its_own_window(
     assert pull.due_in_s == seconds
 
 
-def test_pushes_extend_the_window_up_to_its_limit(pull: PlayedPullRequest) -> None:
+def test_pushes_extend_the_window_up_to_its_limit(pull: PlayedPull) -> None:
     for number in range(20):
         pull.request(head=f"{number:040x}")
         pull.now += 40_000
@@ -85,23 +81,25 @@ def test_pushes_extend_the_window_up_to_its_limit(pull: PlayedPullRequest) -> No
 
 
 @pytest.mark.parametrize("trigger", sorted(set(Trigger) - DRAFT_TRIGGERS - {Trigger.TEXT}))
-def test_a_draft_waits_and_its_check_run_is_opened(pull: PlayedPullRequest, trigger: Trigger) -> None:
+def test_draft_waits_and_its_check_run_is_opened(pull: PlayedPull, trigger: Trigger) -> None:
     assert pull.request(trigger, draft=True) is IntakeOutcome.QUEUED
     assert (pull.state.phase, pull.state.is_idle_draft, pull.state.retention) == (None, True, Retention.EXPIRING)
     assert pull.state.opening_at == pull.now
 
 
 @pytest.mark.parametrize("trigger", sorted(DRAFT_TRIGGERS))
-def test_a_person_has_a_draft_judged(pull: PlayedPullRequest, trigger: Trigger) -> None:
+def test_command_has_a_draft_judged(pull: PlayedPull, trigger: Trigger) -> None:
     pull.request(draft=True)
     pull.request(trigger, draft=True)
     assert (pull.state.phase, pull.due_in_s, pull.state.is_idle_draft) == (Phase.DUE, 0, False)
     pull.request(head=NEWER, draft=True)
-    assert (pull.state.phase, pull.state.is_idle_draft) == (Phase.DUE, trigger is Trigger.LOCAL), "it was asked for"
+    assert (pull.state.phase, pull.state.is_idle_draft) == (Phase.DUE, trigger is Trigger.LOCAL), (
+        "a command keeps the judging due"
+    )
 
 
 @pytest.mark.parametrize("phase", [Phase.DUE, Phase.DISPATCHED, Phase.JUDGING])
-def test_a_late_event_of_a_draft_leaves_what_is_due(pull: PlayedPullRequest, phase: Phase) -> None:
+def test_late_draft_event_keeps_the_due_judging(pull: PlayedPull, phase: Phase) -> None:
     pull.request()
     if phase is not Phase.DUE:
         pull.start() if phase is Phase.JUDGING else pull.dispatch()
@@ -109,14 +107,14 @@ def test_a_late_event_of_a_draft_leaves_what_is_due(pull: PlayedPullRequest, pha
     assert (pull.state.phase, pull.state.retention) == (phase, Retention.OPEN)
 
 
-def test_a_draft_with_another_head_than_the_judged_one_is_looked_at(pull: PlayedPullRequest) -> None:
+def test_draft_with_another_head_than_the_judged_one_is_judged(pull: PlayedPull) -> None:
     pull.request(head=NEWER)
     pull.judge(NEWER)
     assert pull.request(head=HEAD, draft=True) is IntakeOutcome.QUEUED
     assert (pull.state.phase, pull.due_in_s) == (Phase.DUE, 0)
 
 
-def test_a_draft_that_a_judge_has_seen_is_not_looked_at_for_each_push(pull: PlayedPullRequest) -> None:
+def test_judged_draft_is_not_judged_for_each_push(pull: PlayedPull) -> None:
     pull.request()
     pull.judge()
     pull.request(head=NEWER, draft=True)
@@ -126,7 +124,7 @@ def test_a_draft_that_a_judge_has_seen_is_not_looked_at_for_each_push(pull: Play
 
 
 @pytest.mark.parametrize("head", [HEAD, NEWER])
-def test_a_draft_waits_for_the_checks_of_the_head_that_was_judged(pull: PlayedPullRequest, head: Sha) -> None:
+def test_draft_waits_for_ci_of_the_judged_head(pull: PlayedPull, head: Sha) -> None:
     pull.request()
     pull.judge(later="again")
     pull.request(Trigger.EDITED, head, draft=True)
@@ -134,45 +132,35 @@ def test_a_draft_waits_for_the_checks_of_the_head_that_was_judged(pull: PlayedPu
 
 
 @pytest.mark.parametrize("head", [HEAD, None])
-def test_a_verdict_shows_that_it_is_no_draft_and_a_review_request_starts_a_draft(
-    pull: PlayedPullRequest, head: Sha | None
-) -> None:
+def test_verdict_ends_the_draft_state_and_a_review_request_starts_a_draft(pull: PlayedPull, head: Sha | None) -> None:
     pull.request()
     pull.request(draft=True)
     pull.judge(head)
     assert pull.state.is_idle_draft is (head is None)
-    assert pull.request(Trigger.REVIEW) is (IntakeOutcome.QUEUED if head is None else IntakeOutcome.UNKNOWN)
-
-
-def test_a_review_request_starts_only_what_waits(pull: PlayedPullRequest) -> None:
-    pull.request()
-    pull.judge()
-    assert pull.request(Trigger.REVIEW) is IntakeOutcome.UNKNOWN
-    assert pull.state.phase is None
+    outcome, phase = (IntakeOutcome.QUEUED, Phase.DUE) if head is None else (IntakeOutcome.UNKNOWN, None)
+    assert (pull.request(Trigger.REVIEW), pull.state.phase) == (outcome, phase)
 
 
 @pytest.mark.parametrize("has_case", [True, False])
-def test_a_push_with_a_case_needs_no_window(pull: PlayedPullRequest, *, has_case: bool) -> None:
+def test_push_with_a_case_needs_no_window(pull: PlayedPull, *, has_case: bool) -> None:
     pull.request(by=NamedHead(has_case=has_case))
     assert pull.due_in_s == (0 if has_case else 45)
 
 
 @pytest.mark.parametrize(("trigger", "seconds"), [(Trigger.PUSHED, 600), (Trigger.EDITED, 2), (Trigger.COMMAND, 0)])
-def test_the_configuration_of_the_base_sets_the_window(
-    pull: PlayedPullRequest, trigger: Trigger, seconds: float
-) -> None:
+def test_base_configuration_sets_the_window(pull: PlayedPull, trigger: Trigger, seconds: float) -> None:
     pull.request(trigger, context=IntakeContext(quiet_ms=600_000))
     assert pull.due_in_s == seconds
 
 
-def test_an_event_without_a_window_leaves_the_one_of_the_base(pull: PlayedPullRequest) -> None:
+def test_event_without_a_window_keeps_that_of_the_base(pull: PlayedPull) -> None:
     pull.request(context=IntakeContext(quiet_ms=600_000))
     pull.request(Trigger.EDITED)
     assert (pull.state.quiet_ms, pull.due_in_s) == (600_000, 600)
 
 
 @pytest.mark.parametrize("trigger", [Trigger.RESUMED, Trigger.LATE, Trigger.REOPENED, Trigger.PUSHED])
-def test_assays_own_requests_do_not_reopen_a_closed_pull_request(pull: PlayedPullRequest, trigger: Trigger) -> None:
+def test_requests_of_assay_do_not_reopen_a_closed_pull_request(pull: PlayedPull, trigger: Trigger) -> None:
     pull.request()
     pull.judge()
     pull.close()
@@ -183,13 +171,13 @@ def test_assays_own_requests_do_not_reopen_a_closed_pull_request(pull: PlayedPul
 # Edited text
 
 
-def test_an_edited_text_of_an_unknown_pull_request_is_nothing(pull: PlayedPullRequest) -> None:
+def test_edited_text_of_an_unknown_pull_request_is_ignored(pull: PlayedPull) -> None:
     assert pull.request(Trigger.TEXT) is IntakeOutcome.UNKNOWN
     assert pull.request(Trigger.TEXT, context=IntakeContext(has_ledger=True)) is IntakeOutcome.QUEUED
     assert pull.state.outdated_by == Trigger.TEXT
 
 
-def test_an_edited_text_is_nothing_where_an_issue_states_the_criteria(pull: PlayedPullRequest) -> None:
+def test_edited_text_is_ignored_when_an_issue_holds_the_criteria(pull: PlayedPull) -> None:
     pull.request()
     before = pull.state
     assert pull.request(Trigger.TEXT, context=IntakeContext(is_judged_by_issue=True)) is IntakeOutcome.UNKNOWN
@@ -197,9 +185,7 @@ def test_an_edited_text_is_nothing_where_an_issue_states_the_criteria(pull: Play
 
 
 @pytest.mark.parametrize("is_concluded", [True, False])
-def test_an_edited_text_makes_a_verdict_stale_and_only_extends_a_wait(
-    pull: PlayedPullRequest, *, is_concluded: bool
-) -> None:
+def test_edited_text_outdates_a_verdict_and_extends_a_window(pull: PlayedPull, *, is_concluded: bool) -> None:
     pull.request()
     first = pull.state.request
     pull.request(Trigger.TEXT, context=IntakeContext(is_concluded=is_concluded))
@@ -207,9 +193,7 @@ def test_an_edited_text_makes_a_verdict_stale_and_only_extends_a_wait(
 
 
 @pytest.mark.parametrize("head", [HEAD, NEWER])
-def test_an_edited_text_in_the_window_has_its_check_run_show_the_new_time_or_head(
-    pull: PlayedPullRequest, head: Sha
-) -> None:
+def test_edited_text_in_the_window_updates_the_check_run(pull: PlayedPull, head: Sha) -> None:
     pull.request()
     first = pull.state.request
     pull.change(opening_at=None)
@@ -223,7 +207,7 @@ def test_an_edited_text_in_the_window_has_its_check_run_show_the_new_time_or_hea
 
 
 @pytest.mark.parametrize("trigger", sorted(set(Trigger) - {Trigger.REVIEW}))
-def test_some_events_make_the_published_verdict_stale(pull: PlayedPullRequest, trigger: Trigger) -> None:
+def test_only_some_triggers_outdate_the_published_verdict(pull: PlayedPull, trigger: Trigger) -> None:
     pull.request()
     pull.judge()
     pull.change(opening_at=None)
@@ -237,7 +221,7 @@ def test_some_events_make_the_published_verdict_stale(pull: PlayedPullRequest, t
     )
 
 
-def test_what_was_stale_at_the_start_of_a_judging_without_a_verdict_stays_so(pull: PlayedPullRequest) -> None:
+def test_outdated_mark_survives_a_judging_without_a_verdict(pull: PlayedPull) -> None:
     pull.request()
     pull.judge()
     pull.request(Trigger.RULES)
@@ -259,8 +243,8 @@ def test_what_was_stale_at_the_start_of_a_judging_without_a_verdict_stays_so(pul
     [("a", order) for order in permutations([("a", "b"), ("b", "c"), ("c", "d")])]
     + [("", order) for order in permutations([(NO_HEAD, "a"), ("a", "b"), ("b", "c")])],
 )
-def test_the_newest_announced_commit_is_the_head_in_any_order(
-    pull: PlayedPullRequest, first: str, order: tuple[tuple[str, str], ...]
+def test_newest_announced_commit_is_the_head_in_any_order(
+    pull: PlayedPull, first: str, order: tuple[tuple[str, str], ...]
 ) -> None:
     newest = first
     if first:
@@ -272,17 +256,17 @@ def test_the_newest_announced_commit_is_the_head_in_any_order(
         assert pull.state.head == newest * 40
 
 
-def push(pull: PlayedPullRequest, before: Sha | None, head: Sha, **changes: str) -> IntakeOutcome:
+def push(pull: PlayedPull, before: Sha | None, head: Sha, **changes: str) -> IntakeOutcome:
     return pull.request(Trigger.PUSHED, head, by=NamedHead(before), **changes)  # pyright: ignore[reportArgumentType]
 
 
-def test_a_pull_request_that_was_opened_has_left_no_head(pull: PlayedPullRequest) -> None:
+def test_opened_pull_request_has_left_no_head(pull: PlayedPull) -> None:
     push(pull, NO_HEAD, HEAD)
     assert pull.state.left_heads == ()
 
 
 @pytest.mark.parametrize("head", [HEAD, None])
-def test_a_check_run_shows_that_its_pull_request_became_a_draft(pull: PlayedPullRequest, head: Sha | None) -> None:
+def test_check_run_is_updated_when_a_pull_request_becomes_a_draft(pull: PlayedPull, head: Sha | None) -> None:
     pull.request()
     pull.change(opening_at=None)
     pull.now += 1000
@@ -290,7 +274,7 @@ def test_a_check_run_shows_that_its_pull_request_became_a_draft(pull: PlayedPull
     assert pull.state.opening_at == (pull.now if head else None)
 
 
-def test_a_push_to_a_head_that_was_left_is_late(pull: PlayedPullRequest) -> None:
+def test_push_to_a_left_head_is_late(pull: PlayedPull) -> None:
     push(pull, NO_HEAD, HEAD)
     push(pull, NEWER, NEWEST)
     pull.judge(NEWEST)
@@ -300,7 +284,7 @@ def test_a_push_to_a_head_that_was_left_is_late(pull: PlayedPullRequest) -> None
     assert pull.request(Trigger.EDITED, HEAD, by=NamedHead(), draft=True) is IntakeOutcome.LATE
 
 
-def test_a_push_from_a_head_that_was_left_moves_no_head_and_is_looked_at(pull: PlayedPullRequest) -> None:
+def test_push_from_a_left_head_keeps_the_head_and_is_judged(pull: PlayedPull) -> None:
     push(pull, NO_HEAD, HEAD)
     push(pull, NEWER, NEWEST, first_seen_at="2026-11-20T20:05:00Z")
     pull.judge(NEWEST)
@@ -308,14 +292,14 @@ def test_a_push_from_a_head_that_was_left_moves_no_head_and_is_looked_at(pull: P
     assert (pull.state.head, pull.state.head_first_seen_at) == (NEWEST, "2026-11-20T20:05:00Z")
 
 
-def test_a_forced_push_back_to_an_earlier_head_counts(pull: PlayedPullRequest) -> None:
+def test_forced_push_back_to_an_earlier_head_counts(pull: PlayedPull) -> None:
     push(pull, NO_HEAD, HEAD)
     push(pull, HEAD, NEWER)
     assert push(pull, NEWER, HEAD) is IntakeOutcome.COALESCED
     assert pull.state.head == HEAD
 
 
-def test_github_is_asked_and_its_answer_is_the_head(pull: PlayedPullRequest) -> None:
+def test_head_read_from_github_replaces_the_announced_one(pull: PlayedPull) -> None:
     push(pull, NO_HEAD, HEAD)
     push(pull, HEAD, NEWER)
     pull.request(Trigger.SWEEP, HEAD)
@@ -325,7 +309,7 @@ def test_github_is_asked_and_its_answer_is_the_head(pull: PlayedPullRequest) -> 
     assert push(pull, HEAD, NEWER) is IntakeOutcome.LATE
 
 
-def test_another_event_with_an_older_head_counts_for_the_newest(pull: PlayedPullRequest) -> None:
+def test_event_with_an_older_head_counts_for_the_newest(pull: PlayedPull) -> None:
     push(pull, NO_HEAD, HEAD)
     push(pull, HEAD, NEWER)
     pull.judge(NEWER)
@@ -333,7 +317,7 @@ def test_another_event_with_an_older_head_counts_for_the_newest(pull: PlayedPull
     assert (pull.state.head, pull.state.outdated_by) == (NEWER, Trigger.EDITED)
 
 
-def test_a_limited_number_of_heads_is_remembered(pull: PlayedPullRequest) -> None:
+def test_number_of_remembered_heads_is_limited(pull: PlayedPull) -> None:
     heads = [f"{number:040x}" for number in range(1, 30)]
     for before, head in pairwise(heads):
         push(pull, before, head)
@@ -341,7 +325,7 @@ def test_a_limited_number_of_heads_is_remembered(pull: PlayedPullRequest) -> Non
     assert pull.state.left_heads == tuple(heads[-1 - MOST_LEFT_HEADS : -1])
 
 
-def test_the_time_of_an_older_head_is_not_that_of_the_newest(pull: PlayedPullRequest) -> None:
+def test_first_seen_time_of_an_older_head_is_not_used(pull: PlayedPull) -> None:
     push(pull, HEAD, NEWER)
     pull.judge(NEWEST)
     pull.request(Trigger.OPENED, HEAD, by=NamedHead(NO_HEAD), first_seen_at="earlier")
@@ -351,7 +335,7 @@ def test_the_time_of_an_older_head_is_not_that_of_the_newest(pull: PlayedPullReq
 
 
 @pytest.mark.parametrize("by_verdict", [True, False])
-def test_another_head_has_no_history(pull: PlayedPullRequest, *, by_verdict: bool) -> None:
+def test_new_head_has_no_history(pull: PlayedPull, *, by_verdict: bool) -> None:
     pull.request(first_seen_at="then")
     pull.request(Trigger.RERUN, first_seen_at="later")
     assert pull.state.head_first_seen_at == "then"
@@ -361,7 +345,7 @@ def test_another_head_has_no_history(pull: PlayedPullRequest, *, by_verdict: boo
     assert (pull.state.looks, pull.state.waiting_since) == (0, None)
 
 
-def test_a_verdict_on_a_head_that_no_event_named_is_the_first(pull: PlayedPullRequest) -> None:
+def test_first_verdict_sets_an_unannounced_head(pull: PlayedPull) -> None:
     pull.request(Trigger.COMMAND, None)
     pull.judge(NEWER)
     assert (pull.state.head, pull.state.left_heads) == (NEWER, ())
@@ -370,7 +354,7 @@ def test_a_verdict_on_a_head_that_no_event_named_is_the_first(pull: PlayedPullRe
 # The order of bases
 
 
-def move(pull: PlayedPullRequest, left: BaseHash | None, base: BaseHash) -> IntakeOutcome:
+def move(pull: PlayedPull, left: BaseHash | None, base: BaseHash) -> IntakeOutcome:
     return pull.request(Trigger.BASE, base=base, by=NamedHead(previous_base=left))
 
 
@@ -385,16 +369,16 @@ def move(pull: PlayedPullRequest, left: BaseHash | None, base: BaseHash) -> Inta
         (MAIN, DEV, MAIN, DEV),
     ],
 )
-def test_after_all_edits_the_last_base_is_known_in_any_order(route: tuple[BaseHash, ...]) -> None:
+def test_last_base_is_known_after_edits_in_any_order(route: tuple[BaseHash, ...]) -> None:
     for order in permutations(pairwise(route)):
-        pull = PlayedPullRequest()
+        pull = PlayedPull()
         pull.request(Trigger.OPENED, base=MAIN)
         for left, base in order:
             move(pull, left, base)
         assert (pull.state.base, pull.state.base_moves) == (route[-1], ())
 
 
-def test_a_late_edit_of_the_base_changes_neither_base_nor_decisions(pull: PlayedPullRequest) -> None:
+def test_late_base_edit_changes_neither_base_nor_decisions(pull: PlayedPull) -> None:
     pull.request(Trigger.OPENED, base=MAIN)
     move(pull, DEV, MAIN)
     assert pull.intakes[-1].is_rebased
@@ -407,7 +391,7 @@ def test_a_late_edit_of_the_base_changes_neither_base_nor_decisions(pull: Played
     assert not pull.state.is_base_unconfirmed
 
 
-def test_where_the_order_is_unknown_the_next_judging_decides(pull: PlayedPullRequest) -> None:
+def test_next_judging_confirms_a_base_of_unknown_order(pull: PlayedPull) -> None:
     pull.request(Trigger.OPENED, base=NEXT)
     move(pull, MAIN, DEV)
     assert pull.state.base == DEV
@@ -422,8 +406,8 @@ def test_where_the_order_is_unknown_the_next_judging_decides(pull: PlayedPullReq
 @pytest.mark.parametrize(
     ("left", "head", "base"), [(None, HEAD, DEV), (None, None, MAIN), (DEV, HEAD, NEXT)], ids=["head", "none", "left"]
 )
-def test_an_edit_of_the_base_that_names_no_former_one(
-    pull: PlayedPullRequest, left: BaseHash | None, head: Sha | None, base: BaseHash
+def test_base_edit_without_a_previous_base(
+    pull: PlayedPull, left: BaseHash | None, head: Sha | None, base: BaseHash
 ) -> None:
     pull.request(Trigger.OPENED, base=None if left else MAIN)
     new = NEXT if left else DEV
@@ -431,7 +415,7 @@ def test_an_edit_of_the_base_that_names_no_former_one(
     assert pull.state.base == base
 
 
-def test_unfinished_moves_do_not_grow_without_end(pull: PlayedPullRequest) -> None:
+def test_number_of_pending_base_moves_is_limited(pull: PlayedPull) -> None:
     pull.request(Trigger.OPENED, base=MAIN)
     for number in range(40):
         move(pull, hash_base(f"left {number}"), hash_base(f"base {number}"))
@@ -439,7 +423,7 @@ def test_unfinished_moves_do_not_grow_without_end(pull: PlayedPullRequest) -> No
     assert len(pull.state.base_moves) <= 8
 
 
-def test_a_new_base_while_it_is_due_counts_with_its_own_window(pull: PlayedPullRequest) -> None:
+def test_new_base_while_due_counts_with_its_own_window(pull: PlayedPull) -> None:
     pull.request(base=MAIN)
     pull.now += 40_000
     move(pull, MAIN, DEV)
@@ -449,7 +433,7 @@ def test_a_new_base_while_it_is_due_counts_with_its_own_window(pull: PlayedPullR
     assert pull.due_in_s == 0
 
 
-def test_a_base_is_known_from_its_first_verdict(pull: PlayedPullRequest) -> None:
+def test_base_is_set_by_the_first_verdict(pull: PlayedPull) -> None:
     pull.request(Trigger.COMMAND, None)
     pull.judge(base=DEV)
     pull.request(Trigger.COMMAND, None)
@@ -471,7 +455,7 @@ def test_a_base_is_known_from_its_first_verdict(pull: PlayedPullRequest) -> None
         (Finish.RETRY, Trigger.COMMAND, HEAD, 600),
     ],
 )
-def test_who_ends_a_wait(pull: PlayedPullRequest, how: Finish, trigger: Trigger, head: Sha, seconds: float) -> None:
+def test_event_that_ends_a_wait(pull: PlayedPull, how: Finish, trigger: Trigger, head: Sha, seconds: float) -> None:
     pull.request()
     pull.start()
     pull.end(how, wait_ms=600_000, limit_ms=300_000, retry_at=pull.now + 600_000)
@@ -479,7 +463,7 @@ def test_who_ends_a_wait(pull: PlayedPullRequest, how: Finish, trigger: Trigger,
     assert pull.due_in_s == seconds
 
 
-def test_a_wait_that_ends_during_a_judging_ends_after_it(pull: PlayedPullRequest) -> None:
+def test_wait_ended_during_a_judging_ends_after_it(pull: PlayedPull) -> None:
     pull.request()
     pull.start()
     pull.end(Finish.AWAY, retry_at=pull.now + 600_000)
@@ -488,38 +472,38 @@ def test_a_wait_that_ends_during_a_judging_ends_after_it(pull: PlayedPullRequest
     assert (pull.state.outage_count, pull.state.queued_at) == (0, None)
 
 
-def test_heads_of_outsiders_take_turns(pull: PlayedPullRequest) -> None:
+def test_heads_of_outsiders_take_turns(pull: PlayedPull) -> None:
     waits = list[float | None]()
     for number in range(5):
-        other = PlayedPullRequest(outside_turn_at=pull.outside_turn_at)
+        other = PlayedPull(outside_turn_at=pull.outside_turn_at)
         other.request(Trigger.COMMAND if number == 4 else Trigger.READY, outside=True)
         pull.outside_turn_at = other.outside_turn_at
         waits.append(other.due_in_s)
     assert waits == [0, 0, 0, 10, 0]
 
 
-def test_a_request_by_an_insider_ends_the_turn_of_an_outsider(pull: PlayedPullRequest) -> None:
+def test_request_by_an_insider_ends_the_turn_of_an_outsider(pull: PlayedPull) -> None:
     pull.outside_turn_at = START + 100_000
     pull.request(outside=True)
     assert (pull.state.is_outside, pull.due_in_s, pull.state.opening_at) == (True, 80, START + 80_000)
     pull.request(head=NEWER, outside=True)
-    assert pull.due_in_s == 80, "it may push as often as it likes until its turn"
+    assert pull.due_in_s == 80, "pushes do not delay the turn"
     pull.request(Trigger.COMMAND)
     assert (pull.state.is_outside, pull.due_in_s, pull.state.opening_at) == (False, 0, START)
     pull.request(outside=True)
     assert not pull.state.is_outside
 
 
-# Other checks
+# Completed checks
 
 
-def wait_for_ci(pull: PlayedPullRequest, wait_ms: float = 600_000) -> None:
+def wait_for_ci(pull: PlayedPull, wait_ms: float = 600_000) -> None:
     pull.request()
     pull.start()
     assert pull.end(Finish.WAIT, wait_ms=wait_ms) is FinishResult.LATER
 
 
-def test_checks_of_other_heads_and_of_closed_pull_requests_are_nothing(pull: PlayedPullRequest) -> None:
+def test_checks_of_other_heads_and_closed_pull_requests_are_ignored(pull: PlayedPull) -> None:
     assert not pull.complete_check()
     wait_for_ci(pull)
     assert not pull.complete_check(NEWER)
@@ -527,14 +511,14 @@ def test_checks_of_other_heads_and_of_closed_pull_requests_are_nothing(pull: Pla
     assert not pull.complete_check()
 
 
-def test_a_completed_check_neither_starts_nor_ends_a_window(pull: PlayedPullRequest) -> None:
+def test_completed_check_neither_starts_nor_ends_a_window(pull: PlayedPull) -> None:
     pull.request()
     assert not pull.complete_check()
     pull.judge()
     assert not pull.complete_check()
 
 
-def test_a_burst_of_completed_checks_is_looked_at_once_soon(pull: PlayedPullRequest) -> None:
+def test_burst_of_completed_checks_is_judged_soon_and_once(pull: PlayedPull) -> None:
     wait_for_ci(pull)
     for _ in range(20):
         assert pull.complete_check()
@@ -545,7 +529,7 @@ def test_a_burst_of_completed_checks_is_looked_at_once_soon(pull: PlayedPullRequ
     assert pull.due_in_s < 0, "it does not wait for the end of the burst"
 
 
-def test_a_look_that_is_due_earlier_is_not_delayed(pull: PlayedPullRequest) -> None:
+def test_earlier_due_judging_is_not_delayed_by_a_check(pull: PlayedPull) -> None:
     wait_for_ci(pull, wait_ms=500)
     pull.complete_check()
     assert pull.due_in_s == 0.5
@@ -554,7 +538,7 @@ def test_a_look_that_is_due_earlier_is_not_delayed(pull: PlayedPullRequest) -> N
     assert pull.due_in_s == -0.5
 
 
-def test_green_ci_ends_the_window_but_no_backoff(pull: PlayedPullRequest) -> None:
+def test_green_ci_ends_the_window_but_no_backoff(pull: PlayedPull) -> None:
     pull.request()
     assert pull.complete_check(is_green=True)
     assert pull.due_in_s == 2
@@ -567,7 +551,7 @@ def test_green_ci_ends_the_window_but_no_backoff(pull: PlayedPullRequest) -> Non
     assert pull.due_in_s == 300
 
 
-def test_a_verdict_that_lacks_ci_is_repeated_when_checks_complete(pull: PlayedPullRequest) -> None:
+def test_verdict_without_ci_is_repeated_when_checks_complete(pull: PlayedPull) -> None:
     pull.request()
     assert pull.judge(later="again") is FinishResult.CLOSED
     assert pull.complete_check()
@@ -578,7 +562,7 @@ def test_a_verdict_that_lacks_ci_is_repeated_when_checks_complete(pull: PlayedPu
     assert (pull.due_in_s, pull.state.looks) == (2, 2)
 
 
-def test_checks_that_complete_while_it_waits_for_ci_are_not_missed(pull: PlayedPullRequest) -> None:
+def test_checks_completed_during_a_wait_for_ci_are_not_missed(pull: PlayedPull) -> None:
     wait_for_ci(pull)
     pull.start()
     pull.complete_check()
@@ -587,7 +571,7 @@ def test_checks_that_complete_while_it_waits_for_ci_are_not_missed(pull: PlayedP
 
 
 @pytest.mark.parametrize("during", [True, False])
-def test_looks_come_ever_later_and_end(pull: PlayedPullRequest, *, during: bool) -> None:
+def test_repeated_judgings_are_delayed_increasingly_and_limited(pull: PlayedPull, *, during: bool) -> None:
     waits = list[float]()
     pull.request()
     pull.start()
@@ -607,7 +591,7 @@ def test_looks_come_ever_later_and_end(pull: PlayedPullRequest, *, during: bool)
     assert pull.state.looks == 0
 
 
-def test_no_completed_check_shortens_the_wait_of_a_later_look(pull: PlayedPullRequest) -> None:
+def test_completed_check_does_not_shorten_a_later_delay(pull: PlayedPull) -> None:
     pull.request()
     for _ in range(8):
         pull.judge(later="again")
@@ -617,19 +601,17 @@ def test_no_completed_check_shortens_the_wait_of_a_later_look(pull: PlayedPullRe
     assert pull.due_in_s == wait_s
 
 
-# Closed and withdrawn
+# Closed pull requests and withdrawn requests
 
 
-def test_an_unknown_pull_request_is_closed_without_a_trace(pull: PlayedPullRequest) -> None:
+def test_unknown_closed_pull_request_leaves_no_state(pull: PlayedPull) -> None:
     before = pull.state
     pull.close()
     assert pull.state == before
 
 
 @pytest.mark.parametrize("has_open_checks", [True, False])
-def test_a_closed_pull_request_is_judged_if_something_is_unfinished(
-    pull: PlayedPullRequest, *, has_open_checks: bool
-) -> None:
+def test_closed_pull_request_is_judged_when_its_checks_are_open(pull: PlayedPull, *, has_open_checks: bool) -> None:
     pull.request()
     pull.judge()
     pull.close(has_open_checks=has_open_checks)
@@ -638,7 +620,7 @@ def test_a_closed_pull_request_is_judged_if_something_is_unfinished(
 
 
 @pytest.mark.parametrize("is_judging", [True, False])
-def test_a_close_ends_a_window_and_is_not_missed_by_a_judge(pull: PlayedPullRequest, *, is_judging: bool) -> None:
+def test_close_ends_a_window_and_repeats_a_judging(pull: PlayedPull, *, is_judging: bool) -> None:
     pull.request()
     if is_judging:
         pull.start()
@@ -648,7 +630,7 @@ def test_a_close_ends_a_window_and_is_not_missed_by_a_judge(pull: PlayedPullRequ
     assert pull.due_in_s == 0
 
 
-def test_a_request_is_withdrawn_unless_something_else_asks(pull: PlayedPullRequest) -> None:
+def test_request_is_withdrawn_unless_another_event_asks(pull: PlayedPull) -> None:
     pull.request()
     delivery = DeliveryId(str(pull.numbers))
     after = withdraw(pull.state, delivery)

@@ -1,8 +1,8 @@
-"""What a judging makes of a pull request: its lease, each end, and a worker or a server that is lost."""
+"""Judgings of a pull request: leases, finishes, lost workers and lost servers."""
 
 import pytest
 
-from tests.worker.domain.lifecycle.scenario import HEAD, HOLD_MS, LEASE_MS, NEWER, START, PlayedPullRequest
+from tests.worker.domain.lifecycle.scenario import HEAD, HOLD_MS, LEASE_MS, NEWER, START, PlayedPull
 from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle import judging
 from worker.domain.lifecycle.judging import (
@@ -18,13 +18,13 @@ from worker.domain.lifecycle.work import workers_for_strangers
 
 
 @pytest.fixture
-def pull() -> PlayedPullRequest:
-    played = PlayedPullRequest()
+def pull() -> PlayedPull:
+    played = PlayedPull()
     played.request(Trigger.COMMAND)
     return played
 
 
-def test_a_fence_admits_one_worker(pull: PlayedPullRequest) -> None:
+def test_fence_admits_one_worker(pull: PlayedPull) -> None:
     fence = pull.dispatch()
     assert pull.state.lease_until == pull.now + HOLD_MS
     assert pull.take(fence - 1) is LeaseRefusal.STALE
@@ -35,7 +35,7 @@ def test_a_fence_admits_one_worker(pull: PlayedPullRequest) -> None:
     assert (pull.state.attempts, pull.state.lease_until) == (1, pull.now + LEASE_MS)
 
 
-def test_a_push_while_it_is_in_the_queue_extends_its_window(pull: PlayedPullRequest) -> None:
+def test_push_while_queued_extends_the_window(pull: PlayedPull) -> None:
     fence = pull.dispatch()
     pull.request(head=NEWER)
     assert pull.take(fence) is LeaseRefusal.EARLY
@@ -55,20 +55,20 @@ def test_a_push_while_it_is_in_the_queue_extends_its_window(pull: PlayedPullRequ
         (Finish.AGAIN, {}, FinishResult.AGAIN, 0),
     ],
 )
-def test_each_end(
-    pull: PlayedPullRequest, how: Finish, fields: dict[str, object], result: FinishResult, seconds: float | None
+def test_each_finish_sets_the_next_phase(
+    pull: PlayedPull, how: Finish, fields: dict[str, object], result: FinishResult, seconds: float | None
 ) -> None:
     pull.start()
     assert pull.end(how, **fields) is result
     assert (pull.due_in_s, pull.state.phase) == (seconds, None if seconds is None else Phase.DUE)
     assert pull.state.lease_until is None
-    known = pull.state
+    before = pull.state
     assert pull.end(how, **fields) is result, "reported twice"
-    assert pull.state == known
+    assert pull.state == before
 
 
 @pytest.mark.parametrize("how", [Finish.JUDGED, Finish.WAIT, Finish.OUTAGE, Finish.AGAIN])
-def test_an_event_during_a_judging_has_it_judged_again(pull: PlayedPullRequest, how: Finish) -> None:
+def test_event_during_a_judging_repeats_it(pull: PlayedPull, how: Finish) -> None:
     pull.start()
     pull.request(head=NEWER)
     result = pull.end(how, head=HEAD if how is Finish.JUDGED else None, wait_ms=600_000, later="retry")
@@ -81,7 +81,7 @@ def test_an_event_during_a_judging_has_it_judged_again(pull: PlayedPullRequest, 
     ("how", "attempts", "outages"),
     [(Finish.RETRY, 2, None), (Finish.PUT_OFF, 1, None), (Finish.AWAY, 1, 1), (Finish.WAIT, 1, None)],
 )
-def test_what_counts_as_an_attempt(pull: PlayedPullRequest, how: Finish, attempts: int, outages: int | None) -> None:
+def test_only_retries_count_as_attempts(pull: PlayedPull, how: Finish, attempts: int, outages: int | None) -> None:
     pull.start()
     pull.end(how, wait_ms=1000, retry_at=pull.now + 1000)
     assert pull.state.outage_count == outages
@@ -90,22 +90,22 @@ def test_what_counts_as_an_attempt(pull: PlayedPullRequest, how: Finish, attempt
 
 
 @pytest.mark.parametrize("how", [Finish.WAIT, Finish.AGAIN, Finish.OUTAGE, Finish.JUDGED])
-def test_an_end_that_github_did_not_cause_ends_the_count_of_its_outages(pull: PlayedPullRequest, how: Finish) -> None:
+def test_outage_count_ends_with_a_finish_that_github_did_not_cause(pull: PlayedPull, how: Finish) -> None:
     pull.change(outage_count=2)
     pull.start()
     pull.end(how, wait_ms=1000, later="later")
     assert pull.state.outage_count is None
 
 
-def test_a_judge_without_a_lease_ends_nothing(pull: PlayedPullRequest) -> None:
+def test_judge_without_a_lease_finishes_nothing(pull: PlayedPull) -> None:
     pull.start()
     pull.now += LEASE_MS + 1
-    known = pull.state
+    before = pull.state
     assert pull.end(head=HEAD) is FinishResult.LOST
-    assert pull.state == known
+    assert pull.state == before
 
 
-def test_the_wait_for_ci_keeps_its_start_and_a_verdict_ends_it(pull: PlayedPullRequest) -> None:
+def test_wait_for_ci_keeps_its_start_until_a_verdict(pull: PlayedPull) -> None:
     for _ in range(3):
         pull.start()
         pull.end(Finish.WAIT, wait_ms=20_000)
@@ -114,14 +114,14 @@ def test_the_wait_for_ci_keeps_its_start_and_a_verdict_ends_it(pull: PlayedPullR
     assert pull.state.waiting_since is None
 
 
-def test_a_verdict_ends_what_persons_asked_for(pull: PlayedPullRequest) -> None:
+def test_verdict_clears_the_requested_flags(pull: PlayedPull) -> None:
     assert pull.state.flags == ("force",)
     pull.judge()
     assert (pull.state.flags, pull.state.retention) == ((), Retention.EXPIRING)
 
 
 @pytest.mark.parametrize(
-    ("how", "fields", "shows"),
+    ("how", "fields", "shows_github"),
     [
         (Finish.WAIT, {}, True),
         (Finish.AGAIN, {}, True),
@@ -132,12 +132,12 @@ def test_a_verdict_ends_what_persons_asked_for(pull: PlayedPullRequest) -> None:
         (Finish.AWAY, {}, False),
     ],
 )
-def test_which_ends_show_that_github_answers(how: Finish, fields: dict[str, str], *, shows: bool) -> None:
-    assert judging.JudgingEnded("worker", how, **fields).shows_github is shows  # pyright: ignore[reportArgumentType]
+def test_finish_shows_whether_github_answers(how: Finish, fields: dict[str, str], *, shows_github: bool) -> None:
+    assert judging.JudgingEnded("worker", how, **fields).shows_github is shows_github  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(
-    ("taken", "at", "slot"),
+    ("slots", "at", "slot"),
     [
         ([], 100.9, 100),
         ([50.0, 200.0], 100, 100),
@@ -147,18 +147,18 @@ def test_which_ends_show_that_github_answers(how: Finish, fields: dict[str, str]
         ([105.0, 130.0], 100, 115),
     ],
 )
-def test_retries_of_an_outage_keep_apart(taken: list[float], at: float, slot: float) -> None:
-    assert find_retry_slot(taken, at, 10) == slot
+def test_retries_of_an_outage_are_spaced(slots: list[float], at: float, slot: float) -> None:
+    assert find_retry_slot(slots, at, 10) == slot
 
 
-def test_an_answer_of_github_brings_a_retry_forward(pull: PlayedPullRequest) -> None:
+def test_answer_of_github_brings_a_retry_forward(pull: PlayedPull) -> None:
     pull.start()
     pull.end(Finish.AWAY, retry_at=pull.now + 600_000)
     pull.state = judging.release(pull.state, pull.now + 1000, pull.now)
     assert pull.due_in_s == 1
 
 
-def test_a_dead_worker_is_replaced_immediately(pull: PlayedPullRequest) -> None:
+def test_dead_worker_is_replaced_immediately(pull: PlayedPull) -> None:
     pull.change(outdated_by=Trigger.RULES)
     pull.start()
     pull.change(eval_id="e")
@@ -176,8 +176,8 @@ def test_a_dead_worker_is_replaced_immediately(pull: PlayedPullRequest) -> None:
         ("run-1", "run-2", MOST_SPARE_ATTEMPTS, 1),
     ],
 )
-def test_an_attempt_counts_unless_the_end_of_the_server_cut_it_short(
-    pull: PlayedPullRequest, started_in: str | None, ended_in: str, spared: int, attempts: int
+def test_attempt_counts_unless_a_server_restart_interrupted_it(
+    pull: PlayedPull, started_in: str | None, ended_in: str, spared: int, attempts: int
 ) -> None:
     pull.run = started_in
     pull.change(spared=spared)
@@ -187,14 +187,14 @@ def test_an_attempt_counts_unless_the_end_of_the_server_cut_it_short(
     assert pull.state.spared == spared + 1 - attempts
 
 
-def test_a_job_that_was_lost_in_the_queue_is_no_attempt(pull: PlayedPullRequest) -> None:
+def test_job_lost_in_the_queue_is_no_attempt(pull: PlayedPull) -> None:
     pull.dispatch()
     pull.state = judging.requeue_lost(pull.state, "run-2", pull.now)
     assert (pull.due_in_s, pull.state.attempts, pull.state.spared) == (0, 0, 0)
 
 
-def test_a_local_judging_takes_a_free_lease_and_no_other() -> None:
-    pull = PlayedPullRequest()
+def test_local_judging_takes_only_a_free_lease() -> None:
+    pull = PlayedPull()
     mine, other = (LocalJob(token, "run-1", "{}", number, number + 1) for token, number in (("mine", 1), ("other", 3)))
     first = judging.start_local_judging(pull.state, mine, LEASE_MS, START)
     assert first is not None
@@ -210,8 +210,8 @@ def test_a_local_judging_takes_a_free_lease_and_no_other() -> None:
     ("head", "seq", "later_ms", "is_open"),
     [(HEAD, "", 0, True), (HEAD, "1", 0, True), (HEAD, "0", 0, False), (HEAD, "0", 1, True), (NEWER, "1", 1, False)],
 )
-def test_an_opened_check_run_answers_its_own_request_alone(
-    pull: PlayedPullRequest, head: str, seq: str, later_ms: float, *, is_open: bool
+def test_opened_check_run_answers_only_its_own_request(
+    pull: PlayedPull, head: str, seq: str, later_ms: float, *, is_open: bool
 ) -> None:
     pull.change(opening_at=pull.now + later_ms)
     after = judging.mark_opened(pull.state, head, seq, pull.now)
@@ -219,12 +219,12 @@ def test_an_opened_check_run_answers_its_own_request_alone(
     assert judging.mark_opened(after._replace(opening_at=None), head, seq, pull.now).opening_at is None
 
 
-def test_only_a_pending_check_run_is_postponed(pull: PlayedPullRequest) -> None:
+def test_only_a_pending_check_run_is_postponed(pull: PlayedPull) -> None:
     assert judging.postpone_opening(pull.state, HEAD, START + 5).opening_at == START + 5
     assert judging.postpone_opening(pull.state, NEWER, START + 5) == pull.state
     opened = pull.state._replace(opening_at=None)
     assert judging.postpone_opening(opened, HEAD, START + 5) == opened
 
 
-def test_half_as_many_workers_more_judge_strangers_and_at_least_one() -> None:
+def test_half_of_the_workers_and_at_least_one_judge_strangers() -> None:
     assert [workers_for_strangers(workers) for workers in (1, 2, 8)] == [1, 1, 4]

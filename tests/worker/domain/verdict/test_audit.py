@@ -1,4 +1,4 @@
-"""A record goes into JSON and comes back whole; one that a newer version wrote is refused."""
+"""Audit records as JSON, and digests of rubrics and judges."""
 
 import json
 from decimal import Decimal
@@ -27,14 +27,14 @@ from worker.domain.verdict.audit import (
 from worker.domain.verdict.verdict import Tokens
 from worker.judge.rubric import load_ci_check_rubric, load_rubric, read_rubric
 
-LAW = JudgeSettings("default 1", "sha256:r", "sha256:p", 0.7, "claude-haiku-5-5", "2026-11")
-SAID = RecordedReply("{}", "end_turn", "", Tokens(input=7, output=1), Decimal("0.00010"), "req_1")
+SETTINGS = JudgeSettings("default 1", "sha256:r", "sha256:p", 0.7, "claude-haiku-5-5", "2026-11")
+REPLY = RecordedReply("{}", "end_turn", "", Tokens(input=7, output=1), Decimal("0.00010"), "req_1")
 RECORD = AuditRecord(
     EvalId("e"),
-    LAW,
+    SETTINGS,
     steps=(Step(Stage.LAW, "rubric default 1"), Step(Stage.REPLY, "schema", "score: expected an integer")),
     exchanges=(
-        Exchange("sha256:s", "sha256:f", ("question",), reply=SAID, fault="schema", problems=("score: a number",)),
+        Exchange("sha256:s", "sha256:f", ("question",), reply=REPLY, fault="schema", problems=("score: a number",)),
         Exchange(
             "sha256:s",
             "sha256:f",
@@ -54,16 +54,16 @@ RECORD = AuditRecord(
 )
 
 
-def test_what_was_written_is_read_again() -> None:
+def test_audit_record_survives_being_written_and_read() -> None:
     assert read_audit(json.loads(json.dumps(dump_audit(RECORD)))) == RECORD
 
 
-def test_a_record_of_a_newer_version_is_refused_and_not_guessed_at() -> None:
+def test_audit_record_of_a_newer_version_is_refused() -> None:
     with pytest.raises(AuditError, match="was written in version 2; this Assay reads version 1"):
         read_audit({**dump_audit(RECORD), "audit_version": 2})
 
 
-def test_what_a_law_no_longer_has_is_left_out() -> None:
+def test_unknown_judge_setting_is_left_out() -> None:
     fields: Any = dump_audit(RECORD)
     fields["law"]["questions"] = 6
     assert read_audit(fields) == RECORD
@@ -72,35 +72,29 @@ def test_what_a_law_no_longer_has_is_left_out() -> None:
 SHIPPED: Final = Path(__file__).resolve().parents[4] / "rubrics" / "default.yml"
 
 
-def test_how_a_rubric_is_written_does_not_change_its_hash() -> None:
+def test_rubric_digest_ignores_formatting() -> None:
     text = SHIPPED.read_text()
     assert rubric_digest(read_rubric(f"# a comment\n\n{text}\n")) == rubric_digest(read_rubric(text))
 
 
-def test_what_a_rubric_says_changes_its_hash() -> None:
+def test_rubric_digest_covers_its_content() -> None:
     rubric = load_rubric()
     assert rubric_digest(rubric.model_copy(update={"escalation_threshold": 0.1})) != rubric_digest(rubric)
 
 
-def test_rubric_prompt_and_judges_each_make_another_law() -> None:
+def test_judge_digest_covers_rubric_prompt_and_judges() -> None:
     rubric = load_rubric()
-    laws = {
-        judge_digest(rubric, "p", "j"),
-        judge_digest(rubric, "q", "j"),
-        judge_digest(rubric, "p", "k"),
-        judge_digest(rubric.model_copy(update={"version": "x"}), "p", "j"),
-    }
-    assert len(laws) == 4
-    assert judge_digest(rubric, "p", "j") in laws
+    other = rubric.model_copy(update={"version": "x"})
+    judges = ((rubric, "p", "j"), (rubric, "q", "j"), (rubric, "p", "k"), (other, "p", "j"))
+    digests = {judge_digest(*judge) for judge in judges}
+    assert len(digests) == 4
+    assert judge_digest(rubric, "p", "j") in digests
 
 
-def test_weights_and_the_law_of_what_they_weigh_each_make_another_law() -> None:
+def test_scoring_digest_covers_weights_and_judge_digest() -> None:
     weights = load_ci_check_rubric()
-    laws = {
-        scoring_digest(weights, "p"),
-        scoring_digest(weights, "q"),
-        scoring_digest(weights.model_copy(update={"passed": 0.9}), "p"),
-        judge_digest(load_rubric(), "p", "j"),
-    }
-    assert len(laws) == 4
-    assert scoring_digest(weights, "p") in laws
+    other = weights.model_copy(update={"passed": 0.9})
+    digests = {scoring_digest(*scoring) for scoring in ((weights, "p"), (weights, "q"), (other, "p"))}
+    digests.add(judge_digest(load_rubric(), "p", "j"))
+    assert len(digests) == 4
+    assert scoring_digest(weights, "p") in digests

@@ -17,23 +17,23 @@ CENT = Decimal("0.01")
 MONEY = st.decimals(min_value=0, max_value=1_000_000, allow_nan=False, allow_infinity=False, places=15)
 
 
-def test_what_is_stored_is_never_less_than_what_it_stands_for() -> None:
+def test_stored_amount_is_rounded_up() -> None:
     assert [to_nano(Decimal(usd)) for usd in ("0", "0.1", "0.0000000001", "0.000000001")] == [0, 100_000_000, 1, 1]
 
 
 @given(usd=MONEY)
-def test_money_comes_back_from_the_store_less_than_a_nanodollar_larger(usd: Decimal) -> None:
+def test_stored_amount_is_read_back_within_a_nanodollar(usd: Decimal) -> None:
     assert 0 <= from_nano(to_nano(usd)) - usd < Decimal("0.000000001")
 
 
-def test_the_caps_are_what_the_operator_set() -> None:
+def test_caps_are_those_of_the_operator() -> None:
     caps = Caps(pull_usd=2 * CENT, day_usd=30 * CENT, share=Decimal("0.4"), author_share=Decimal("0.2"))
     assert [caps.find_limit(cap) for cap in Cap] == [2 * CENT, 30 * CENT, 12 * CENT, 6 * CENT]
     assert [Caps().find_limit(cap) for cap in Cap] == [10 * CENT, 100 * CENT, 50 * CENT, 50 * CENT]
 
 
 @pytest.mark.parametrize(("used", "is_near"), [("0.0799999", False), ("0.08", True), ("0.2", True)])
-def test_a_cap_is_near_from_four_fifths_on(used: str, is_near: bool) -> None:  # noqa: FBT001 - an expectation
+def test_cap_is_near_from_four_fifths_on(used: str, is_near: bool) -> None:  # noqa: FBT001 - an expectation
     assert CapLevel(Cap.PULL, Decimal(used), 10 * CENT).is_near is is_near
 
 
@@ -53,33 +53,31 @@ PULL, DAY = CapLevel(Cap.PULL, Decimal("0.09"), Decimal("0.10")), CapLevel(Cap.D
         ([DAY], "0.51", DAY),
     ],
 )
-def test_the_first_cap_that_would_be_exceeded_is_reached(
+def test_first_cap_that_would_be_exceeded_is_reached(
     levels: list[CapLevel], usd: str, reached: CapLevel | None
 ) -> None:
     assert find_reached_cap(levels, Decimal(usd)) == reached
 
 
-def test_few_replies_bound_nothing_but_a_byte_a_token() -> None:
+def test_few_replies_bound_a_prompt_by_one_token_per_byte() -> None:
     assert Density().max_tokens(5_000) == 5_000
     assert Density(LEAST_REPLIES - 1, Decimal("0.3")).max_tokens(5_000) == 5_000
 
 
-def test_enough_replies_bound_the_next_prompt_with_a_margin_rounded_up() -> None:
+def test_enough_replies_bound_the_next_prompt_with_a_margin() -> None:
     assert Density(LEAST_REPLIES, Decimal("0.3")).max_tokens(5_001) == 1_876
 
 
 @given(size=st.integers(0, 10**7), replies=st.integers(0, 100), most=st.decimals(0, 1, places=6))
-def test_the_bound_is_never_over_a_token_a_byte_and_never_under_the_densest_reply(
-    size: int, replies: int, most: Decimal
-) -> None:
+def test_bound_is_between_the_densest_reply_and_a_token_per_byte(size: int, replies: int, most: Decimal) -> None:
     bound = Density(replies, most).max_tokens(size)
     assert most * size <= bound <= size
 
 
-def test_a_week_costs_what_its_judgings_cost_at_most_what_the_caps_allow() -> None:
+def test_estimated_week_is_limited_by_the_caps() -> None:
     assert estimate_week([1, 2, 3], CENT, Caps()) == Week(3, 6, 6 * CENT, 30 * CENT)
-    assert estimate_week([50], CENT, Caps()) == Week(1, 50, 10 * CENT, 10 * CENT), "a pull request has its cap"
-    assert estimate_week([1] * 1_000, CENT, Caps()) == Week(1_000, 1_000, 700 * CENT, 700 * CENT), "a day has one, too"
+    assert estimate_week([50], CENT, Caps()) == Week(1, 50, 10 * CENT, 10 * CENT), "the pull request cap"
+    assert estimate_week([1] * 1_000, CENT, Caps()) == Week(1_000, 1_000, 700 * CENT, 700 * CENT), "the day cap"
     assert estimate_week([], CENT, Caps()) == Week(0, 0, Decimal(0), Decimal(0))
 
 
@@ -87,13 +85,13 @@ DENSITIES = st.builds(Density, st.integers(0, 50), st.decimals("0.05", "1", plac
 
 
 @given(st.integers(20_000, 500_000), DENSITIES)
-def test_what_fills_the_room_is_never_of_more_tokens_than_were_set(tokens: int, density: Density) -> None:
+def test_token_budget_fits_the_configured_tokens(tokens: int, density: Density) -> None:
     room = token_budget_for(tokens, density)
     assert room.question_bytes >= tokens
     assert density.max_tokens(room.question_bytes) <= tokens
 
 
-def test_recorded_replies_make_the_room_larger_in_whole_steps() -> None:
+def test_recorded_replies_raise_the_token_budget_in_whole_steps() -> None:
     assert token_budget_for(60_000, Density()) == DEFAULT_TOKEN_BUDGET
     assert token_budget_for(60_000, Density(9, Decimal("0.3"))) == DEFAULT_TOKEN_BUDGET
     assert token_budget_for(60_000, Density(10, Decimal("0.3"))) == TokenBudget(160_000)

@@ -1,4 +1,4 @@
-"""What an event holds, and what it never does."""
+"""The fields of events, which never hold user text."""
 
 import json
 import re
@@ -31,28 +31,28 @@ from worker.domain.verdict.events import (
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
 
 HEAD = reject_verdict().subject.head_sha
-LAW = JudgeSettings("default", "sha256:r", "sha256:p", 0.7, None, None)
+SETTINGS = JudgeSettings("default", "sha256:r", "sha256:p", 0.7, None, None)
 
 
 def subject(kind: SubjectKind = SubjectKind.SUBMISSION) -> Subject:
     return reject_verdict().subject.model_copy(update={"kind": kind})
 
 
-def begun() -> EvaluationStarted:
+def evaluation() -> EvaluationStarted:
     return EvaluationStarted("e1", subject(), "default", "1", JudgeKind.HYBRID)
 
 
-def told(verdict: Accept | Reject | Abstain, **more: Any) -> dict[str, Any]:
+def verdict_body(verdict: Accept | Reject | Abstain, **more: Any) -> dict[str, Any]:
     return dict(terminal_event(verdict, EvalTrigger.BUS, **more).body)
 
 
-def heard(*faults: str | None, models: str | None = "claude-haiku-5-5") -> EvaluatedVerdict:
+def evaluated_verdict(*faults: str | None, models: str | None = "claude-haiku-5-5") -> EvaluatedVerdict:
     exchanges = tuple(Exchange("s", "f", ("q",), fault=fault, model=models) for fault in faults)
-    return EvaluatedVerdict(reject_verdict(), AuditRecord(EvalId("0193-earlier"), LAW, (), exchanges))
+    return EvaluatedVerdict(reject_verdict(), AuditRecord(EvalId("0193-earlier"), SETTINGS, (), exchanges))
 
 
-def test_what_began_says_who_is_to_judge_what_and_because_of_what() -> None:
-    event = started_event(begun())
+def test_started_event_names_subject_rubric_and_trigger() -> None:
+    event = started_event(evaluation())
     assert event.kind is EventKind.STARTED
     assert event.body == {
         "v": 1,
@@ -69,7 +69,7 @@ def test_what_began_says_who_is_to_judge_what_and_because_of_what() -> None:
     }
 
 
-def test_a_verdict_is_told_by_numbers_and_words_of_closed_sets() -> None:
+def test_verdict_event_holds_only_numbers_and_closed_sets() -> None:
     verdict = reject_verdict(
         judge_kind="hybrid",
         judge_model="claude-haiku-5-5, vendor/claude-opus-5",
@@ -88,7 +88,7 @@ def test_a_verdict_is_told_by_numbers_and_words_of_closed_sets() -> None:
             "opinions": None,
         },
     )
-    body = told(verdict)
+    body = verdict_body(verdict)
     assert body["judge_model"] == "claude-haiku-5-5, vendor/claude-opus-5"
     assert (body["judge_cost_usd"], body["facts"], body["trigger"]) == ("0.001742", ["stub_body"], "bus")
     assert body["signals"] == {"heuristic_score": 0.5, "vetoed_by": "claims", "opinions": None}
@@ -96,53 +96,53 @@ def test_a_verdict_is_told_by_numbers_and_words_of_closed_sets() -> None:
     assert body["author_agent"] == "copilot"
 
 
-def test_an_event_names_twenty_facts_at_most() -> None:
+def test_event_names_twenty_facts_at_most() -> None:
     findings = [{"signal": f"fact_{number:02}", "category": "half_finished", "fact": True} for number in range(25)]
-    assert told(reject_verdict(findings=findings))["facts"] == [f"fact_{number:02}" for number in range(20)]
+    assert verdict_body(reject_verdict(findings=findings))["facts"] == [f"fact_{number:02}" for number in range(20)]
 
 
-def test_what_has_no_price_is_told_as_unknown() -> None:
+def test_unknown_price_is_null() -> None:
     verdict = accept_verdict(judge_kind="llm", judge_model="m", judge_cost_usd=None)
-    assert told(verdict)["judge_cost_usd"] is None
+    assert verdict_body(verdict)["judge_cost_usd"] is None
 
 
-def test_the_words_of_an_opinion_make_the_event_user_controlled() -> None:
+def test_opinion_text_makes_the_event_user_controlled() -> None:
     event = terminal_event(reject_verdict(), EvalTrigger.BUS, opinion_text="It was looked at.")
     assert event.body["sensitivity"] == "user_controlled"
     assert event.body["signals"]["rationale_redacted"] == "It was looked at."
-    assert told(reject_verdict())["sensitivity"] == "pseudonymous"
-    assert "rationale_redacted" not in told(reject_verdict())["signals"]
+    assert verdict_body(reject_verdict())["sensitivity"] == "pseudonymous"
+    assert "rationale_redacted" not in verdict_body(reject_verdict())["signals"]
 
 
 @pytest.mark.parametrize(
     ("reason", "mode"),
     [("reply_invalid", FailureMode.JUDGE_OUTPUT_INVALID), ("judge_unavailable", FailureMode.JUDGE_CALL_FAILED)],
 )
-def test_a_judge_that_failed_is_told_with_what_code_thought(reason: str, mode: FailureMode) -> None:
+def test_failed_judge_event_holds_the_opinion_of_code(reason: str, mode: FailureMode) -> None:
     event = terminal_event(abstain_verdict(abstain_reason=reason), EvalTrigger.BUS, opinion_text="never told")
     assert (event.kind, event.body["failure_mode"]) == (EventKind.FAILED, mode)
     assert (event.body["score"], event.body["confidence"]) == (0.5, 0.137)
     assert "never told" not in event.dump().decode()
 
 
-def test_a_cap_is_a_verdict_and_no_failure() -> None:
+def test_reached_cap_is_a_completed_event() -> None:
     event = terminal_event(abstain_verdict(abstain_reason="budget", throttled_reason="pr_cap"), EvalTrigger.BUS)
     assert (event.kind, event.body["throttled_reason"]) == (EventKind.COMPLETED, "pr_cap")
 
 
-def test_what_came_to_no_verdict_says_why_and_what_it_cost() -> None:
-    event = failed_event(begun(), FailureMode.SUBJECT_NOT_FOUND, cost_usd="0.01")
+def test_failed_event_says_why_and_what_it_cost() -> None:
+    event = failed_event(evaluation(), FailureMode.SUBJECT_NOT_FOUND, cost_usd="0.01")
     assert event.body["error_message"] == "what was to be judged is not there any more"
     assert event.body["judge_cost_usd"] == "0.01"
-    assert failed_event(begun(), FailureMode.JUDGE_CALL_FAILED, "gone").body["error_message"] == "gone"
+    assert failed_event(evaluation(), FailureMode.JUDGE_CALL_FAILED, "gone").body["error_message"] == "gone"
 
 
-def test_the_children_of_a_verdict_are_listed_by_their_ids() -> None:
+def test_verdict_event_lists_its_children_by_id() -> None:
     signals = {"child_eval_ids": ("e1", "e2", "two words")}
-    assert told(accept_verdict(signals=signals))["signals"]["child_eval_ids"] == ["e1", "e2"]
+    assert verdict_body(accept_verdict(signals=signals))["signals"]["child_eval_ids"] == ["e1", "e2"]
 
 
-def test_each_subject_has_a_name_of_its_own() -> None:
+def test_each_subject_kind_has_its_own_id() -> None:
     names = {kind: subject_id(subject(kind)) for kind in SubjectKind}
     assert names[SubjectKind.PULL_REQUEST] == "7/12"
     assert names[SubjectKind.SUBMISSION] == names[SubjectKind.BENCHMARK] == f"7/12/{HEAD}"
@@ -151,22 +151,22 @@ def test_each_subject_has_a_name_of_its_own() -> None:
     assert not any("private" in check for check in checks)
 
 
-def test_each_reply_that_could_not_be_read_is_told_once() -> None:
-    events = list(problem_events(heard(None, "not_json", "wrong_schema"), None))
+def test_each_unreadable_reply_is_one_event() -> None:
+    events = list(problem_events(evaluated_verdict(None, "not_json", "wrong_schema"), None))
     assert [event.kind for event in events] == [EventKind.EVALUATOR_PARSE_ERROR] * 2
     assert [(event.body["attempt"], event.body["fault"]) for event in events] == [(1, "not_json"), (2, "wrong_schema")]
     assert events[0].body["judge_model"] == "claude-haiku-5-5"
-    assert next(problem_events(heard("not_json", models=None), None)).body["judge_model"] is None
+    assert next(problem_events(evaluated_verdict("not_json", models=None), None)).body["judge_model"] is None
 
 
-def test_a_case_that_could_not_be_read_is_told_without_its_words() -> None:
-    (event,) = problem_events(heard(), "line 3: private words")
+def test_unreadable_case_event_holds_no_text() -> None:
+    (event,) = problem_events(evaluated_verdict(), "line 3: private words")
     assert event.kind is EventKind.CASE_PARSE_ERROR
     assert "private" not in event.dump().decode()
 
 
 @given(st.text(max_size=200), st.text(max_size=60))
-def test_no_text_gets_into_an_event(text: str, name: str) -> None:
+def test_event_holds_no_user_text(text: str, name: str) -> None:
     verdict = reject_verdict(concern=f"x{text}", signals={"said": f"{text} {text}"}, author_agent=f"{name} !")
     body = terminal_event(verdict, EvalTrigger.BUS).dump().decode()
     assert json.dumps(f"x{text}", ensure_ascii=False) not in body
@@ -174,7 +174,7 @@ def test_no_text_gets_into_an_event(text: str, name: str) -> None:
     assert json.loads(body)["signals"] == {}
 
 
-def test_an_event_is_read_as_it_was_written() -> None:
+def test_event_survives_being_written_and_read() -> None:
     event = terminal_event(reject_verdict(), EvalTrigger.BATCH)
     assert read_event(event.kind, event.dump()).body == event.body
 
@@ -190,15 +190,15 @@ def test_an_event_is_read_as_it_was_written() -> None:
         ("eval.completed", b"\xff"),
     ],
 )
-def test_what_is_broken_or_newer_is_not_guessed_at(kind: str, raw: bytes) -> None:
+def test_broken_or_newer_event_is_refused(kind: str, raw: bytes) -> None:
     with pytest.raises(EventError):
         read_event(kind, raw)
 
 
-def test_a_judge_that_dies_is_told_as_a_failure_whose_cost_is_unknown_where_a_model_may_have_been_asked() -> None:
+def test_lost_judging_has_unknown_cost_when_a_model_was_planned() -> None:
     for planned, cost in ((JudgeKind.HEURISTIC, "0"), (JudgeKind.HYBRID, None)):
-        begun = EvaluationStarted(EvalId("e"), reject_verdict().subject, "default", "1", planned)
-        lost = json.loads(lost_event(begun).dump())
+        evaluation = EvaluationStarted(EvalId("e"), reject_verdict().subject, "default", "1", planned)
+        lost = json.loads(lost_event(evaluation).dump())
         assert (lost["eval_id"], lost["failure_mode"], lost["judge_cost_usd"]) == ("e", "judge_call_failed", cost)
 
 
@@ -210,27 +210,27 @@ def section(name: str) -> str:
     return PAGE.split(f"### {name}", 1)[1].split("\n##", 1)[0]
 
 
-def named(text: str) -> set[str]:
+def quoted_names(text: str) -> set[str]:
     return set(re.findall(r"`([a-z_]+)`", text))
 
 
-def test_every_kind_and_every_way_to_fail_is_in_the_catalogue() -> None:
+def test_event_catalogue_lists_every_kind_and_failure_mode() -> None:
     table = set(re.findall(r"^\| `([a-z._]+)` \|", PAGE, re.MULTILINE))
     assert {member.value for member in EventKind} <= table
     assert {member.value for member in FailureMode} <= table
     assert {member.value for member in Sensitivity} <= set(re.findall(r"\*([a-z_]+)\*", PAGE))
-    assert {member.value for member in EvalTrigger} <= named(section("eval.started"))
+    assert {member.value for member in EvalTrigger} <= quoted_names(section("eval.started"))
 
 
-def test_every_field_is_in_the_catalogue_and_no_other() -> None:
-    began = set(started_event(begun()).body) - FRAME
+def test_event_catalogue_lists_every_field() -> None:
+    began = set(started_event(evaluation()).body) - FRAME
     assert began == {"rubric_id", "rubric_version", "judge_kind_planned", "trigger"}
-    assert began <= named(section("eval.started"))
+    assert began <= quoted_names(section("eval.started"))
     fields = set(terminal_event(reject_verdict(), EvalTrigger.BUS).body) - FRAME
-    assert fields == {field for field in named(section("eval.completed")) if field != "child_eval_ids"}
-    lost = set(failed_event(begun(), FailureMode.SUBJECT_NOT_FOUND).body) - FRAME
-    assert lost <= named(section("eval.failed"))
+    assert fields == {field for field in quoted_names(section("eval.completed")) if field != "child_eval_ids"}
+    lost = set(failed_event(evaluation(), FailureMode.SUBJECT_NOT_FOUND).body) - FRAME
+    assert lost <= quoted_names(section("eval.failed"))
     failure = set(terminal_event(abstain_verdict(), EvalTrigger.BUS).body) - FRAME
     assert failure == fields | {"failure_mode", "error_message"}
-    (trouble,) = problem_events(heard("not_json"), None)
-    assert set(trouble.body) - FRAME <= named(section("case_parse_error"))
+    (trouble,) = problem_events(evaluated_verdict("not_json"), None)
+    assert set(trouble.body) - FRAME <= quoted_names(section("case_parse_error"))

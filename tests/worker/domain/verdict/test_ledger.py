@@ -1,4 +1,4 @@
-"""The memory of a pull request: rounds, closing conditions, and hashes of what changed."""
+"""The ledger of a pull request: rounds, frozen texts, prompt entries and closing conditions."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -29,31 +29,24 @@ def reject(head: str, *, seen: datetime = NOW, pushed: datetime | None = None, *
     return ledger_entry(verdict, head_sha=head, created_at=seen, pushed_at=pushed)
 
 
-def asking(*conditions: tuple[str, str, str]) -> LedgerEntry:
-    asked = [
-        ClosingCondition.model_validate({"id": name, "text": text, "state": state}) for name, text, state in conditions
-    ]
-    return ledger_entry(
-        reject_verdict(closing_conditions=asked),
-        open_conditions=[condition for condition in asked if condition.state == "open"],
-    )
+def entry_asking_for(*conditions: tuple[str, str, str]) -> LedgerEntry:
+    fields = [{"id": name, "text": text, "state": state} for name, text, state in conditions]
+    asked = [ClosingCondition.model_validate(condition) for condition in fields]
+    open_conditions = [condition for condition in asked if condition.state == "open"]
+    return ledger_entry(reject_verdict(closing_conditions=asked), open_conditions=open_conditions)
 
 
-def stand(*entries: LedgerEntry) -> list[tuple[str, str, str]]:
+def condition_states(*entries: LedgerEntry) -> list[tuple[str, str, str]]:
     return [(condition.id, condition.text, condition.state) for condition in conditions_of(entries)]
 
 
-# --- rounds ---------------------------------------------------------------------------------------
+# Rounds
 
 
-def test_the_first_head_is_round_one_and_only_rejects_count() -> None:
+def test_first_head_is_round_one_and_only_rejects_count() -> None:
     assert round_of((), HEAD, CONTENT) == 1
-    assert (
-        round_of(
-            (ledger_entry(accept_verdict(), head_sha=BASE), ledger_entry(abstain_verdict(), head_sha=C)), HEAD, CONTENT
-        )
-        == 1
-    )
+    entries = (ledger_entry(accept_verdict(), head_sha=BASE), ledger_entry(abstain_verdict(), head_sha=C))
+    assert round_of(entries, HEAD, CONTENT) == 1
     assert round_of((reject(A), reject(B)), C, CONTENT) == 3
 
 
@@ -63,7 +56,7 @@ def test_one_head_and_one_content_are_one_round() -> None:
     assert round_of((reject(A), reject(A)), B, CONTENT) == 2
 
 
-def test_what_was_pushed_before_the_reject_could_be_seen_is_of_the_same_round() -> None:
+def test_push_before_the_reject_was_visible_is_in_the_same_round() -> None:
     first = reject(A)  # its judging ended half a minute later
     assert round_of((first,), B, CONTENT, NOW) == 1
     assert round_of((first,), B, CONTENT, NOW + 2 * MINUTE) == 2
@@ -73,12 +66,12 @@ def test_what_was_pushed_before_the_reject_could_be_seen_is_of_the_same_round() 
     assert round_of((first, blind), C, CONTENT, NOW) == 1
 
 
-def test_a_time_without_a_zone_is_taken_as_utc() -> None:
+def test_time_without_a_zone_is_utc() -> None:
     bare = (NOW + 2 * MINUTE).replace(tzinfo=None)
     assert round_of((reject(A),), B, CONTENT, bare) == 2
 
 
-# --- the author's text of a head ------------------------------------------------------------------
+# The author's text of a head
 
 ONE, TWO, THREE, FOUR = (AuthorText(case=Case(summary=f"case {number}")) for number in range(4))
 BROKEN, NO_BLOCK = AuthorText(is_readable=False), AuthorText()
@@ -86,7 +79,7 @@ RETRIES, REWORDED, AGAIN = (AuthorText(description=text, links=()) for text in (
 LINKED, LINKS_TWO, BY_HAND = AuthorText(links=("#7",)), AuthorText(links=("#7", "#8")), AuthorText(links=())
 
 
-def judged(text: AuthorText, number: int, **changes: Any) -> LedgerEntry:
+def judged_entry(text: AuthorText, number: int, **changes: Any) -> LedgerEntry:
     """A verdict on head A, half a minute after the one before it."""
     error = None if text.is_readable else "Case refused at summary: missing."
     made = reject_verdict(fingerprint=f"sha256:{number}", judge_latency_ms=10_000, case_error=error, **changes)
@@ -121,71 +114,64 @@ def judged(text: AuthorText, number: int, **changes: Any) -> LedgerEntry:
         ((NO_BLOCK,), RETRIES, "same"),
     ],
 )
-def test_the_authors_text_is_frozen_with_its_head(before: tuple[AuthorText, ...], text: AuthorText, turn: str) -> None:
-    entries = [judged(turn, number) for number, turn in enumerate(before)]
+def test_author_text_is_frozen_with_its_head(before: tuple[AuthorText, ...], text: AuthorText, turn: str) -> None:
+    entries = [judged_entry(turn, number) for number, turn in enumerate(before)]
     assert classify_text(entries, A, text) == turn
     assert classify_text(entries, B, text) == TextChange.FIRST, "a push is another head"
 
 
-def test_what_was_not_judged_freezes_no_text() -> None:
-    assert classify_text((judged(ONE, 0, carried_from="0193-first"),), A, TWO) == TextChange.FIRST
+def test_unjudged_text_is_not_frozen() -> None:
+    assert classify_text((judged_entry(ONE, 0, carried_from="0193-first"),), A, TWO) == TextChange.FIRST
     assert classify_text((ledger_entry(abstain_verdict(), head_sha=A, case=ONE.case),), A, TWO) == TextChange.FIRST
 
 
-def test_of_two_edits_at_the_same_time_the_later_counts() -> None:
-    before = (judged(ONE, 0), judged(TWO, 1))  # judged from 30 s to 40 s
+def test_later_of_two_concurrent_edits_counts() -> None:
+    before = (judged_entry(ONE, 0), judged_entry(TWO, 1))  # judged from 30 s to 40 s
     assert classify_text(before, A, THREE, NOW + timedelta(seconds=35)) == TextChange.EDITED
     assert classify_text(before, A, THREE, NOW + timedelta(seconds=41)) == TextChange.FROZEN
-    many = (*before, judged(THREE, 2))
-    assert classify_text(many, A, FOUR, NOW + timedelta(seconds=61)) == TextChange.FROZEN, "not for ever"
+    many = (*before, judged_entry(THREE, 2))
+    assert classify_text(many, A, FOUR, NOW + timedelta(seconds=61)) == TextChange.FROZEN, "a later text stays frozen"
 
 
-def test_an_edit_is_a_round_and_what_is_mended_is_none() -> None:
-    first, edit = judged(ONE, 0), judged(TWO, 1)
+def test_edit_is_a_round_and_a_mended_text_is_none() -> None:
+    first, edit = judged_entry(ONE, 0), judged_entry(TWO, 1)
     assert round_of((first,), A, CONTENT) == 1
     assert round_of((first,), A, CONTENT, NOW, is_edit=True) == 2
     assert round_of((first, edit), B, CONTENT, NOW + 5 * MINUTE) == 3
-    broken = judged(BROKEN, 0)
-    assert round_of((broken, judged(ONE, 1)), B, CONTENT, NOW + 5 * MINUTE) == 2
+    broken = judged_entry(BROKEN, 0)
+    assert round_of((broken, judged_entry(ONE, 1)), B, CONTENT, NOW + 5 * MINUTE) == 2
 
 
-# --- what the judge is shown ----------------------------------------------------------------------
+# Entries in the prompt
 
 
-def test_copies_never_fill_the_window() -> None:
+def test_carried_over_verdicts_never_fill_the_prompt() -> None:
     rounds = [reject(f"{number:040x}") for number in range(7)]
-    copies = [
-        ledger_entry(reject_verdict(carried_from="0193-first", fingerprint="sha256:copy"), head_sha=A) for _ in range(9)
-    ]
+    copy = ledger_entry(reject_verdict(carried_from="0193-first", fingerprint="sha256:copy"), head_sha=A)
+    copies = [copy] * 9
     assert select_prompt_entries([*rounds, *copies]) == tuple(rounds[-5:])
-    assert select_prompt_entries([rounds[0], rounds[1], rounds[0]]) == (rounds[1], rounds[0]), (
-        "where it was judged the last time"
-    )
+    repeated = select_prompt_entries([rounds[0], rounds[1], rounds[0]])
+    assert repeated == (rounds[1], rounds[0]), "at its last judging"
     assert select_prompt_entries([rounds[0], ledger_entry(abstain_verdict(fingerprint="sha256:ci"))]) == (rounds[0],)
     person = ledger_entry(abstain_verdict(fingerprint="sha256:open", abstain_reason="needs_human"))
     assert select_prompt_entries([rounds[0], person]) == (rounds[0], person)
 
 
-# --- closing conditions ---------------------------------------------------------------------------
+# Closing conditions
 
 
-def test_conditions_travel_and_the_newest_entry_says_how_they_stand() -> None:
-    first = asking(("c1", "Assert it.", "open"), ("c2", "AC2 is met: a test", "open"))
-    second = asking(("c1", "Assert it.", "resolved"), ("c2", "AC2 is met: a test", "open"), ("c3", "Log it.", "open"))
-    assert stand(first, second) == [
-        ("c1", "Assert it.", "resolved"),
-        ("c2", "AC2 is met: a test", "open"),
-        ("c3", "Log it.", "open"),
-    ]
-    assert stand(first, second, ledger_entry(abstain_verdict())) == stand(first, second), (
-        "what says nothing of them changes nothing"
+def test_conditions_persist_with_the_state_of_the_newest_entry() -> None:
+    first = entry_asking_for(("c1", "Assert it.", "open"), ("c2", "AC2 is met: a test", "open"))
+    second = entry_asking_for(
+        ("c1", "Assert it.", "resolved"), ("c2", "AC2 is met: a test", "open"), ("c3", "Log it.", "open")
     )
+    states = [("c1", "Assert it.", "resolved"), ("c2", "AC2 is met: a test", "open"), ("c3", "Log it.", "open")]
+    assert condition_states(first, second) == states
+    silent = ledger_entry(abstain_verdict())
+    assert condition_states(first, second, silent) == states, "an entry without conditions changes none"
 
 
-def test_an_id_is_never_given_twice() -> None:
-    again = asking(("c1", "Another thing.", "open"))
-    assert stand(asking(("c1", "One thing.", "open"), ("c3", "Three.", "open")), again) == [
-        ("c1", "One thing.", "open"),
-        ("c3", "Three.", "open"),
-        ("c2", "Another thing.", "open"),
-    ]
+def test_condition_id_is_never_reused() -> None:
+    again = entry_asking_for(("c1", "Another thing.", "open"))
+    before = (("c1", "One thing.", "open"), ("c3", "Three.", "open"))
+    assert condition_states(entry_asking_for(*before), again) == [*before, ("c2", "Another thing.", "open")]

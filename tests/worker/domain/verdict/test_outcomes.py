@@ -1,4 +1,4 @@
-"""An outcome tells in numbers and words of closed sets what came of a pull request."""
+"""Outcomes of a pull request, their rubric, and demotions of signals."""
 
 import json
 from datetime import UTC, datetime
@@ -31,24 +31,17 @@ AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 HEAD = "1" * 40
 
 
-def happening(**changes: Any) -> PullRequestEvent:
-    fields: dict[str, Any] = {
-        "what": PullRequestEventKind.SPOKE,
-        "installation_id": InstallationId(100),
-        "repository_id": RepositoryId(7),
-        "number": 3,
-        "delivery_id": DeliveryId("d"),
-        "at": AT,
-    }
-    return PullRequestEvent(**{**fields, **changes})
+def pull_request_event(**changes: Any) -> PullRequestEvent:
+    fields: dict[str, Any] = {"what": PullRequestEventKind.SPOKE, "delivery_id": DeliveryId("d"), "at": AT}
+    return PullRequestEvent(**{**PULL.model_dump(), **fields, **changes})
 
 
-def test_every_outcome_has_a_strength() -> None:
+def test_each_outcome_has_a_strength() -> None:
     assert set(STRENGTHS) == set(OutcomeKind)
     assert set(STRENGTHS.values()) == set(Strength)
 
 
-def test_an_outcome_is_an_event_about_its_pull_request_and_one_verdict() -> None:
+def test_outcome_event_names_its_pull_request_and_verdict() -> None:
     outcome = Outcome(kind=OutcomeKind.REVERTED, eval_id=EvalId("e"), head_sha=HEAD, at=AT)
     event = outcome_event(PULL, outcome)
     assert (event.kind, event.body) == (
@@ -71,32 +64,32 @@ def test_an_outcome_is_an_event_about_its_pull_request_and_one_verdict() -> None
     assert json.loads(outcome_event(PULL, Outcome(kind=OutcomeKind.MERGED, at=AT)).dump())["eval_id"] is None
 
 
-def test_an_outcome_has_no_room_for_a_name_or_a_text() -> None:
+def test_outcome_has_no_field_for_a_name_or_a_text() -> None:
     with pytest.raises(ValidationError):
         Outcome.model_validate({"kind": "merged", "at": AT, "login": "alice"})
     with pytest.raises(ValidationError):
         Outcome.model_validate({"kind": "loved", "at": AT})
 
 
-def test_a_happening_names_its_pull_request_or_only_a_commit() -> None:
-    assert happening().pull == PULL
-    assert happening(number=None).pull is None
-    assert happening(number=None).pull_with_number(3) == PULL
+def test_pull_request_event_names_its_pull_request_or_only_a_commit() -> None:
+    assert pull_request_event().pull == PULL
+    assert pull_request_event(number=None).pull is None
+    assert pull_request_event(number=None).pull_with_number(3) == PULL
 
 
-def test_an_issue_is_told_apart_without_its_name() -> None:
+def test_issue_hash_hides_the_repository_name() -> None:
     marks = {hash_issue("acme/widgets", 7), hash_issue("acme/widgets", 8), hash_issue("acme/other", 7)}
     assert len(marks) == 3
     assert hash_issue("Acme/Widgets", 7) == hash_issue("acme/widgets", 7)
     assert not any("widgets" in mark for mark in marks)
 
 
-def changed(**pull: float) -> dict[str, Any]:
+def rubric_with(**pull: float) -> dict[str, Any]:
     shipped = load_pull_request_rubric().model_dump()
     return {**shipped, "pull": {**shipped["pull"], **pull}}
 
 
-def test_the_rubrics_that_ship_can_be_read_and_name_what_there_is() -> None:
+def test_shipped_rubrics_name_known_signals_and_outcomes() -> None:
     assert set(load_ci_check_rubric().loosening) <= REGISTERED_NAMES
     spoken = set(load_pull_request_rubric().speaks_for)
     contested = {OutcomeKind.CONTEST, OutcomeKind.CONTEST_UPHELD}
@@ -108,18 +101,16 @@ def test_the_rubrics_that_ship_can_be_read_and_name_what_there_is() -> None:
 @pytest.mark.parametrize(
     ("rubric", "problem"),
     [
-        (changed(explicit=0.6), "explicit has to be more"),
-        (changed(implicit=0.9), "explicit has to be more"),
-        (changed(implicit=0.5, explicit=0.6), "explicit has to be more"),
-        (changed(lifecycle=0.7), "explicit has to be more"),
-        (changed(lifecycle=0.0), "explicit has to be more"),
-        ({**changed(), "pull": {}}, "explicit has to be more"),
-        ({**changed(), "favourite": 1}, "extra"),
+        (rubric_with(explicit=0.6), "explicit has to be more"),
+        (rubric_with(implicit=0.9), "explicit has to be more"),
+        (rubric_with(implicit=0.5, explicit=0.6), "explicit has to be more"),
+        (rubric_with(lifecycle=0.7), "explicit has to be more"),
+        (rubric_with(lifecycle=0.0), "explicit has to be more"),
+        ({**rubric_with(), "pull": {}}, "explicit has to be more"),
+        ({**rubric_with(), "favourite": 1}, "extra"),
     ],
 )
-def test_a_rubric_that_turns_the_strengths_round_or_names_what_there_is_not_is_refused(
-    rubric: dict[str, Any], problem: str
-) -> None:
+def test_rubric_with_inverted_strengths_or_unknown_fields_is_refused(rubric: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValidationError, match=problem):
         PullRequestRubric.model_validate(rubric)
 
@@ -128,13 +119,13 @@ def test_a_rubric_that_turns_the_strengths_round_or_names_what_there_is_not_is_r
     ("rejects", "overturned", "is_too_much"),
     [(39, 39, False), (40, 2, False), (40, 3, True), (100, 5, False), (100, 6, True), (0, 0, False)],
 )
-def test_more_than_five_per_cent_of_forty_and_more_is_too_much(
+def test_more_than_five_per_cent_of_forty_rejects_is_over_the_limit(
     rejects: int, overturned: int, *, is_too_much: bool
 ) -> None:
     assert RejectCounts(rejects=rejects, overturned=overturned).is_over_limit is is_too_much
 
 
-def test_the_notice_says_why_and_how_to_take_it_back() -> None:
+def test_demotion_notice_says_why_and_how_to_undo_it() -> None:
     demotion = Demotion(
         signal="stub", tally=RejectCounts(rejects=50, overturned=4), at=datetime(2026, 11, 20, tzinfo=UTC)
     )
@@ -147,18 +138,18 @@ def test_the_notice_says_why_and_how_to_take_it_back() -> None:
 REACTED_AT = datetime(2026, 11, 20, tzinfo=UTC)
 
 
-def given(number: int, content: str, account: int = 1, **other: Any) -> Reaction:
+def reaction(number: int, content: str, account: int = 1, **other: Any) -> Reaction:
     return Reaction(number, account, other.get("is_bot", False), content, REACTED_AT)
 
 
-def test_whoever_reacts_counts_once_with_their_last_thumb() -> None:
-    up, down, other = given(3, "+1"), given(5, "-1"), given(4, "+1", account=2)
+def test_last_thumb_of_each_account_counts() -> None:
+    up, down, other = reaction(3, "+1"), reaction(5, "-1"), reaction(4, "+1", account=2)
     assert last_thumbs([down, up, other]) == (other, down)
 
 
-def test_what_a_bot_gives_and_what_is_no_thumb_say_nothing() -> None:
-    reactions = [given(1, "-1", is_bot=True)]
+def test_reactions_of_bots_and_without_a_thumb_are_ignored() -> None:
+    reactions = [reaction(1, "-1", is_bot=True)]
     reactions += [
-        given(n, feeling) for n, feeling in enumerate(("laugh", "hooray", "confused", "heart", "rocket", "eyes"))
+        reaction(n, feeling) for n, feeling in enumerate(("laugh", "hooray", "confused", "heart", "rocket", "eyes"))
     ]
     assert last_thumbs(reactions) == ()

@@ -1,4 +1,4 @@
-"""A verdict that contradicts itself can't be built."""
+"""Verdicts and opinions are valid only without contradictions."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -40,27 +40,17 @@ COMMON: dict[str, Any] = {
     "fingerprint": "sha256:0",
     "created_at": datetime(2026, 11, 20, tzinfo=UTC).isoformat(),
 }
-MET = {"id": "AC1", "status": "met", "evidence": [{"path": "a.py", "line": 1}]}
+EVIDENCE = [{"path": "a.py", "line": 1}]
+MET = {"id": "AC1", "status": "met", "evidence": EVIDENCE}
 ACCEPT: dict[str, Any] = {**COMMON, "decision": "accept", "score": 0.9, "criteria": [MET]}
-REJECT: dict[str, Any] = {
-    **COMMON,
-    "decision": "reject",
-    "score": 0.1,
-    "category": "half_finished",
-    "next_step": "Finish it.",
-    "evidence": [{"path": "a.py", "line": 1}],
-}
-ABSTAIN: dict[str, Any] = {
-    **COMMON,
-    "decision": "abstain",
-    "score": 0.5,
-    "abstain_reason": "unproven",
-    "next_step": "Set a key.",
-}
+FAULT = {"category": "half_finished", "next_step": "Finish it.", "evidence": EVIDENCE}
+REJECT: dict[str, Any] = {**COMMON, "decision": "reject", "score": 0.1, **FAULT}
+REASON = {"abstain_reason": "unproven", "next_step": "Set a key."}
+ABSTAIN: dict[str, Any] = {**COMMON, "decision": "abstain", "score": 0.5, **REASON}
 
 
 @pytest.mark.parametrize("verdict", [ACCEPT, REJECT, ABSTAIN], ids=["accept", "reject", "abstain"])
-def test_a_whole_verdict_survives_being_written_and_read(verdict: dict[str, Any]) -> None:
+def test_verdict_survives_being_written_and_read(verdict: dict[str, Any]) -> None:
     built = VERDICT_ADAPTER.validate_python(verdict)
     assert VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(built)) == built
 
@@ -96,42 +86,40 @@ CONTRADICTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("verdict", CONTRADICTIONS.values(), ids=CONTRADICTIONS.keys())
-def test_a_contradiction_is_refused(verdict: dict[str, Any]) -> None:
+def test_contradictory_verdict_is_refused(verdict: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         VERDICT_ADAPTER.validate_python(verdict)
 
 
-def test_a_reject_for_something_missing_needs_no_place() -> None:
+def test_reject_for_something_missing_needs_no_evidence() -> None:
     missing = {"id": "AC2", "status": "missing"}
     assert VERDICT_ADAPTER.validate_python({**REJECT, "evidence": [], "criteria": [missing]}).decision == "reject"
 
 
-def test_money_is_a_decimal_in_a_string_and_an_unknown_price_is_null() -> None:
+def test_cost_is_a_decimal_string_and_an_unknown_price_null() -> None:
     llm = {**ACCEPT, "judge_kind": "llm", "judge_model": "m", "judge_cost_usd": "0.001742"}
     assert VERDICT_ADAPTER.validate_python(llm).model_dump(mode="json")["judge_cost_usd"] == "0.001742"
-    assert (
-        VERDICT_ADAPTER.validate_python({**llm, "judge_cost_usd": None}).model_dump(mode="json")["judge_cost_usd"]
-        is None
-    )
+    unpriced = VERDICT_ADAPTER.validate_python({**llm, "judge_cost_usd": None})
+    assert unpriced.model_dump(mode="json")["judge_cost_usd"] is None
 
 
-def test_a_verdict_can_not_be_changed() -> None:
+def test_verdict_is_immutable() -> None:
     verdict = Accept.model_validate(ACCEPT)
     with pytest.raises(ValidationError, match="frozen"):
         verdict.score = 1.0
 
 
 @pytest.mark.parametrize("pointer", [{"line": 3, "end_line": 2}, {"end_line": 2}])
-def test_a_pointer_does_not_end_before_it_starts(pointer: dict[str, int]) -> None:
+def test_pointer_does_not_end_before_it_starts(pointer: dict[str, int]) -> None:
     with pytest.raises(ValidationError):
         EvidencePointer.model_validate({"path": "a.py", **pointer})
 
 
-def test_a_pointer_names_its_place() -> None:
+def test_pointer_has_a_location() -> None:
     assert [EvidencePointer(path="a.py", line=3).location, EvidencePointer(path="a.py").location] == ["a.py:3", "a.py"]
 
 
-def test_what_the_model_read_is_all_that_came_in() -> None:
+def test_prompt_tokens_are_all_input_tokens() -> None:
     assert Tokens(input=1, output=8, cache_read=2, cache_write=4).prompt == 7
 
 
@@ -152,12 +140,12 @@ def test_certainty_comes_from_a_fact_or_a_safe_change(confidence: float, has_fac
         assert opinion.facts == ((FACT,) if has_fact else ())
 
 
-def test_a_fact_and_a_safe_change_exclude_each_other() -> None:
+def test_fact_and_safe_change_exclude_each_other() -> None:
     with pytest.raises(ValidationError, match="not safe"):
         HeuristicOpinion(score=0.1, confidence=0.9, findings=(FACT,), safe="only comments changed", reason="r")
 
 
-def test_what_a_finding_asks_for_is_said_in_the_check_and_not_recorded() -> None:
+def test_step_of_a_finding_is_not_recorded() -> None:
     finding = Finding(signal="stub_body", category=Category.HALF_FINISHED, fact=True, step="Write the body of `load`.")
     assert finding.step
     assert "step" not in finding.model_dump()
