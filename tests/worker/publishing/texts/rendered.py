@@ -1,4 +1,4 @@
-"""Markdown as a reader sees it: through a real parser with GitHub's tables and strike-through."""
+"""Markdown rendered by a real parser with GitHub's tables and strike-through."""
 
 import re
 from html.parser import HTMLParser
@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 
 GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
-# What GitHub turns into a link or a ping, in text that is not code.
+# Text outside code that GitHub turns into a link or a mention.
 ACTIVE = re.compile(r"@\w|#\d|\w://|www\.|:[\w+-]+:|gh-\d", re.IGNORECASE)
 
 

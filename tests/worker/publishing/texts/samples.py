@@ -1,4 +1,4 @@
-"""Verdicts and dossiers that the render tests share, small enough to read."""
+"""Verdicts and dossiers that the tests of texts share."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -66,7 +66,7 @@ def dossier(**changes: Any) -> Dossier:
     return Dossier(**fields | changes)
 
 
-def _judged(changes: dict[str, Any]) -> dict[str, Any]:
+def _verdict_fields(changes: dict[str, Any]) -> dict[str, Any]:
     return {
         "eval_id": EvalId("0199aaaa-0000-7000-8000-000000000001"),
         "subject": Subject(
@@ -104,16 +104,16 @@ def rejected(**changes: Any) -> Reject:
             ),
         ),
     }  # fmt: skip
-    return Reject(**_judged(fields | changes))
+    return Reject(**_verdict_fields(fields | changes))
 
 
 def accepted(**changes: Any) -> Accept:
-    place = EvidencePointer(path="upload.py", line=17, end_line=20, quote="    for attempt in range(3):")
+    pointer = EvidencePointer(path="upload.py", line=17, end_line=20, quote="    for attempt in range(3):")
     fields: dict[str, Any] = {
         "concern": "Uploads are retried three times on 503, and a test proves it.",
-        "evidence": (place,),
+        "evidence": (pointer,),
         "score": 0.9,
-        "criteria": (CriterionVerdict(id="AC1", status=CriterionStatus.MET, claimed=True, evidence=(place,)),),
+        "criteria": (CriterionVerdict(id="AC1", status=CriterionStatus.MET, claimed=True, evidence=(pointer,)),),
         "judge_kind": JudgeKind.HYBRID,
         "judge_model": "claude-haiku-5-5",
         "judge_cost_usd": Decimal("0.001742"),
@@ -124,7 +124,7 @@ def accepted(**changes: Any) -> Accept:
         "escalation_reason": "confidence 0.58 < 0.70: no fact and no safe change",
         "prompt_version": "sha256:0123",
     }
-    return Accept(**_judged(fields | changes))
+    return Accept(**_verdict_fields(fields | changes))
 
 
 def abstained(reason: AbstainReason, **changes: Any) -> Abstain:
@@ -135,7 +135,7 @@ def abstained(reason: AbstainReason, **changes: Any) -> Abstain:
         "score": 0.5,
         "escalation_reason": "no model is configured",
     }
-    return Abstain(**_judged(fields | changes))
+    return Abstain(**_verdict_fields(fields | changes))
 
 
 def config_edit(path: str) -> str:
@@ -156,10 +156,5 @@ def dossier_editing_config(head: str, base: str) -> Dossier:
 
 LATE = LateEdit(by="copilot-swe-agent[bot]", at=datetime(2026, 11, 20, 20, tzinfo=UTC))
 UNREAD = (UnreadFile(path="logo.png", reason=UnreadReason.BINARY),)
-FAILED_CI = Ci(
-    state=CiState.FAILURE,
-    checks=(
-        CiCheck(name="test", conclusion="failure", required=True, summary="1 failed", log_tail="E assert 1 == 2\n"),
-        CiCheck(name="lint", conclusion="success"),
-    ),
-)
+RED = CiCheck(name="test", conclusion="failure", required=True, summary="1 failed", log_tail="E assert 1 == 2\n")
+FAILED_CI = Ci(state=CiState.FAILURE, checks=(RED, CiCheck(name="lint", conclusion="success")))

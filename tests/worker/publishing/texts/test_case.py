@@ -1,4 +1,4 @@
-"""What `assay case` prints."""
+"""The output of `assay case`."""
 
 import pytest
 from hypothesis import given
@@ -22,21 +22,21 @@ def claim(number: int, text: str, places: tuple[str, ...] = (), tests: tuple[str
 
 
 @given(st.text(min_size=1), st.text(min_size=1), st.text(min_size=1))
-def test_every_draft_is_a_case_that_can_be_read(title: str, text: str, place: str) -> None:
-    case = read_case(draft(title, (claim(1, text, (place,), (place,)), claim(2, text))))
+def test_every_draft_is_a_readable_case(title: str, text: str, location: str) -> None:
+    case = read_case(draft(title, (claim(1, text, (location,), (location,)), claim(2, text))))
     assert isinstance(case, Case)
-    assert [one.criterion for one in case.ac_coverage] == ["AC1"]
+    assert [claim.criterion for claim in case.ac_coverage] == ["AC1"]
     assert case.summary.endswith("(to be confirmed)")
 
 
-def test_a_case_that_cant_be_read_is_told_with_its_line() -> None:
+def test_unreadable_case_report_names_its_line() -> None:
     assert parse_error_report("case.md", 7, "Case refused: x.", PAGE) == "case.md:7: Case refused: x.\n"
     assert parse_error_report("\x1b[31mcase.md", None, "x", PAGE) == snapshot("␛[31mcase.md: x\n")
 
 
 @pytest.mark.parametrize(("is_fact", "word"), [(True, "Rejects"), (False, "Doubted")])
-def test_what_code_says_of_a_case_is_told_claim_by_claim(is_fact: bool, word: str) -> None:  # noqa: FBT001 - a table
-    found = CheckedCase(
+def test_case_report_lists_each_claim(is_fact: bool, word: str) -> None:  # noqa: FBT001 - a table
+    case = CheckedCase(
         case=Case(summary="x", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="a.py:3 (to be confirmed)"),)),
         claims=(
             ClaimVerdict(claim="AC1 -> a.py:3", status=ClaimStatus.VERIFIED),
@@ -46,7 +46,7 @@ def test_what_code_says_of_a_case_is_told_claim_by_claim(is_fact: bool, word: st
         unread=("issue",),
         has_criteria=False,
     )
-    assert check_report("case.md", found, PAGE).replace(word, "WORD") == snapshot("""\
+    assert check_report("case.md", case, PAGE).replace(word, "WORD") == snapshot("""\
 case.md holds a case.
   there      AC1 -> a.py:3
   not found  AC2 -> b.py
@@ -60,24 +60,16 @@ case.md holds a case.
 
 
 def pages() -> Pages:
-    made = draft(
-        "Retry: on 503",
-        (
-            claim(1, "`upload` tries again", ("upload.py:17", "client.py:3"), ("tests/test_upload.py:8",)),
-            claim(2, "A test\nshows it", ("tests/test_upload.py:8",)),
-            claim(3, f"It gives up {'after a while ' * 20}"),
-        ),
+    claims = (
+        claim(1, "`upload` tries again", ("upload.py:17", "client.py:3"), ("tests/test_upload.py:8",)),
+        claim(2, "A test\nshows it", ("tests/test_upload.py:8",)),
+        claim(3, f"It gives up {'after a while ' * 20}"),
     )
-    yield "a draft holds each criterion with its places", made
-    whole = CheckedCase(
-        case=Case(summary="x"),
-        claims=(ClaimVerdict(claim="AC1 -> a.py:3", status=ClaimStatus.VERIFIED),),
-        findings=(),
-        unread=(),
-        has_criteria=True,
-    )
+    yield "a draft holds each criterion with its places", draft("Retry: on 503", claims)
+    verified = (ClaimVerdict(claim="AC1 -> a.py:3", status=ClaimStatus.VERIFIED),)
+    whole = CheckedCase(case=Case(summary="x"), claims=verified, findings=(), unread=(), has_criteria=True)
     yield "of a case in order there is nothing to mend", check_report("case.md", whole, PAGE)
 
 
-def test_what_people_read(golden: Golden) -> None:
+def test_case_texts_match_the_golden_pages(golden: Golden) -> None:
     golden.check_pages("prose/texts/case.md", pages())

@@ -1,4 +1,4 @@
-"""What a check says in each of its states, to people and to programs. Invariant: only a verdict looks like one."""
+"""The content of a check run in each of its states, for people and for programs."""
 
 import inspect
 import json
@@ -54,7 +54,7 @@ NEEDS_ONE: Final = abstained(AbstainReason.NEEDS_HUMAN)
 GROUP_PARENT: Final = EvalId("0199aaaa-0000-7000-8000-000000000001")
 
 
-def of(verdict: Verdict | None, **more: Any) -> CheckContent:
+def content_of(verdict: Verdict | None, **more: Any) -> CheckContent:
     return check_run.check_content(verdict, dossier(), **more) if verdict else overrides.unjudged_content()
 
 
@@ -103,8 +103,8 @@ combine = partial(combine_content, is_head=True)
 
 CONTENTS: Final[dict[Callable[..., CheckContent], list[CheckContent]]] = {
     check_run.check_content: [
-        *map(of, (accepted(), rejected(), *map(abstained, AbstainReason))),
-        of(abstained(AbstainReason.JUDGE_UNAVAILABLE), again_at=EVENING),
+        *map(content_of, (accepted(), rejected(), *map(abstained, AbstainReason))),
+        content_of(abstained(AbstainReason.JUDGE_UNAVAILABLE), again_at=EVENING),
     ],
     states.judging_content: [JUDGING],
     states.waiting_for_ci_content: [
@@ -131,21 +131,22 @@ CONTENTS: Final[dict[Callable[..., CheckContent], list[CheckContent]]] = {
     states.existing_pull_content: [OPENED_BEFORE, states.existing_pull_content(is_blocking=True)],
     states.started_content: [*map(states.started_content, Trigger)],
     states.with_trigger_reason: [
-        states.with_trigger_reason(of(accepted()), why) for why in (Trigger.PUSHED, Trigger.RULES, Trigger.CRITERIA)
+        states.with_trigger_reason(content_of(accepted()), why)
+        for why in (Trigger.PUSHED, Trigger.RULES, Trigger.CRITERIA)
     ],
     overrides.unjudged_content: [overrides.unjudged_content()],
     overrides.with_decisions: [
-        *(with_decisions(of(verdict), decisions, verdict, called) for decisions, verdict, called in DECIDED),
-        with_decisions(of(NEEDS_ONE, again_at=NOON), OVERRIDDEN, NEEDS_ONE),
+        *(with_decisions(content_of(verdict), decisions, verdict, called) for decisions, verdict, called in DECIDED),
+        with_decisions(content_of(NEEDS_ONE, again_at=NOON), OVERRIDDEN, NEEDS_ONE),
     ],
     states.combine_content: [
-        combine(of(accepted()), [WAITS]),
-        combine(of(accepted()), [PASSES, FAILS, WAITS]),
+        combine(content_of(accepted()), [WAITS]),
+        combine(content_of(accepted()), [PASSES, FAILS, WAITS]),
         combine(OPENED_BEFORE, [WAITS]),
         combine(JUDGING, [ASKS]),
         combine(DRAFT, [PASSES]),
         combine(DRAFT, [FAILS]),
-        *(combine_content(of(rejected()), [other], is_head=False) for other in (PASSES, FAILS, WAITS, NEUTRAL)),
+        *(combine_content(content_of(rejected()), [other], is_head=False) for other in (PASSES, FAILS, WAITS, NEUTRAL)),
     ],
     merge_group.looking_content: [merge_group.looking_content(PLACE)],
     merge_group.waiting_content: [merge_group.waiting_content(PLACE, NOON)],
@@ -159,16 +160,16 @@ CONTENTS: Final[dict[Callable[..., CheckContent], list[CheckContent]]] = {
         *(merge_group.stopped_content(PLACE, GroupStops(reason)) for reason in GroupStopReason),
         merge_group.stopped_content(PLACE, GroupStops(GroupStopReason.REJECTED, GREEN, rejected())),
     ],
-    merge_group.group_verdict_content: [merge_group.group_verdict_content(PLACE, of(rejected()), GROUP_PARENT)],
+    merge_group.group_verdict_content: [merge_group.group_verdict_content(PLACE, content_of(rejected()), GROUP_PARENT)],
     merge_group.ended_content: [*map(merge_group.ended_content, GroupEnd)],
     merge_group.group_failed_content: [merge_group.group_failed_content(PLACE, "502")],
 }
-"""Everything that a check can say, by the function that says it."""
+"""Every content of a check run, by the function that makes it."""
 ALL: Final = [content for contents in CONTENTS.values() for content in contents]
 
 
 def block_in(content: CheckContent) -> dict[str, Any]:
-    """The last thing in the text, as GitHub would show it."""
+    """The JSON block at the end of the rendered text."""
     text = check_text(content)
     assert text.endswith("\n\n</details>")
     assert text.count("<details><summary>This check as JSON</summary>") == 1
@@ -178,21 +179,21 @@ def block_in(content: CheckContent) -> dict[str, Any]:
 
 
 def page_of(content: CheckContent) -> tuple[str, ...]:
-    """Its title, what programs read and what is not as usual, its summary, and the text before the JSON."""
+    """Title, JSON fields and unusual flags, summary, and the text before the JSON block."""
     usual, text = asdict(CheckContent("", "")), content.text.partition("<details>")[0].strip()
-    told = {name: value for name, value in block_in(content).items() if value is not None and name != "why"}
+    shown = {name: value for name, value in block_in(content).items() if value is not None and name != "why"}
     flags = ("is_queued", "is_watched", "gives_way", "is_idle", "buttons")
-    told |= {name: getattr(content, name) for name in flags if asdict(content)[name] != usual[name]}
-    told |= {"buttons": [button.identifier for button in content.buttons]} if content.buttons else {}
-    facts = "\n".join(f"{name}: {value}" for name, value in told.items())
-    return (content.title, facts, content.summary, *([text] if text and "decision" not in told else []))
+    shown |= {name: getattr(content, name) for name in flags if asdict(content)[name] != usual[name]}
+    shown |= {"buttons": [button.identifier for button in content.buttons]} if content.buttons else {}
+    facts = "\n".join(f"{name}: {value}" for name, value in shown.items())
+    return (content.title, facts, content.summary, *([text] if text and "decision" not in shown else []))
 
 
-def test_what_people_read(golden: Golden) -> None:
+def test_check_contents_match_the_golden_pages(golden: Golden) -> None:
     golden.check_pages("prose/texts/checks.md", map(page_of, ALL))
 
 
-def test_all_functions_that_make_a_check_are_asked_here() -> None:
+def test_every_content_function_is_covered() -> None:
     assert CONTENTS.keys() == {
         function
         for room in (check_run, overrides, merge_group, states)
@@ -203,10 +204,10 @@ def test_all_functions_that_make_a_check_are_asked_here() -> None:
     }
 
 
-# --- what programs read
+# JSON blocks
 
 
-def test_every_block_fits_the_published_schema_and_says_what_the_check_does() -> None:
+def test_json_block_matches_the_schema_and_the_check() -> None:
     published = json.loads((DOCS / "check.schema.json").read_text("utf-8"))
     enums = {name: field["enum"] for name, field in published["properties"].items() if "enum" in field}
     assert enums == {
@@ -226,7 +227,7 @@ def test_every_block_fits_the_published_schema_and_says_what_the_check_does() ->
         assert is_decided >= ("<details><summary>The verdict as JSON</summary>" in content.text)
 
 
-def test_every_state_and_every_reason_that_is_no_category_occurs_and_each_wait_is_explained() -> None:
+def test_json_blocks_cover_every_state_and_reason() -> None:
     blocks = [*map(block_in, ALL)]
     assert {block["state"] for block in blocks} == set(WaitState)
     assert {block["reason"] for block in blocks} >= {*WaitReason, *AbstainReason}
@@ -234,7 +235,7 @@ def test_every_state_and_every_reason_that_is_no_category_occurs_and_each_wait_i
     assert [reason for reason in WaitReason if f"`{reason}`" not in page] == []
 
 
-def test_a_check_without_a_verdict_ends_in_its_block() -> None:
+def test_check_without_a_verdict_ends_in_its_json_block() -> None:
     assert check_text(states.failed_content("GitHub is unavailable", "72d3162e")) == snapshot("""\
 Delivery `72d3162e`
 
@@ -261,7 +262,7 @@ Delivery `72d3162e`
 """)
 
 
-def test_what_an_earlier_version_wrote_says_what_it_said() -> None:
+def test_content_of_an_earlier_version_is_kept() -> None:
     earlier = CheckContent("Not judged", "", conclusion=Conclusion.ACTION_REQUIRED)
     assert check_text(CheckContent("Accepted", "It is good.", "{json}", Conclusion.SUCCESS)) == "{json}"
     for decisions in (OVERRIDDEN, APPROVED):
@@ -269,36 +270,37 @@ def test_what_an_earlier_version_wrote_says_what_it_said() -> None:
     assert check_text(combine_content(earlier, [FAILS], is_head=False)) == ""
 
 
-def test_the_largest_block_has_room_below_the_largest_verdict() -> None:
+def test_largest_json_block_fits_below_the_largest_verdict() -> None:
     odd, long = "\U0001f600" * 200, "a" * 70_000
     decisions = HumanDecisions(override=override(login=odd, reason=odd))
     for verdict in (rejected(concern=long, next_step=long), rejected(signals={"a": long}), rejected()):
-        held = combine(with_decisions(of(verdict), decisions, verdict), [SharedHeadMember(99_999, "failure")])
-        for content in (held, replace(held, title=odd[:63])):
+        decided = with_decisions(content_of(verdict), decisions, verdict)
+        held_content = combine(decided, [SharedHeadMember(99_999, "failure")])
+        for content in (held_content, replace(held_content, title=odd[:63])):
             assert len(check_text(content).encode()) - len(content.text.encode()) <= BLOCK_BYTES
             assert len(check_text(content).encode()) <= BODY_BYTES
             assert block_in(content)["decision"] == "reject"
 
 
-def test_no_block_of_a_verdict_is_larger_than_its_room() -> None:
+def test_verdict_block_keeps_its_limit() -> None:
     whole = len(json_block(rejected(), 60_000))
     for limit in range(whole - 1_000, whole + 1_000, 50):
         assert len(json_block(rejected(), limit).encode()) <= limit
 
 
-def test_a_character_that_not_every_reader_keeps_comes_through_as_it_is() -> None:
+def test_control_character_is_escaped_in_the_json_block() -> None:
     text = check_text(replace(JUDGING, title="a\x7fb"))
     assert "\x7f" not in text
     assert "a\\u007fb" in text
 
 
-# --- what others wrote
+# Hostile text
 
 
-def test_words_of_others_stay_words_and_leave_neither_their_line_nor_their_string() -> None:
+def test_hostile_text_stays_inert_in_every_content() -> None:
     ours = PublishedCheckRun(CheckRunId(5), "neutral", HOSTILE)
     contest = Contest(login=HOSTILE, reason=HOSTILE, at=NOON)
-    said = HumanDecisions(override=override(login=HOSTILE, reason=HOSTILE), contest=contest)
+    decisions = HumanDecisions(override=override(login=HOSTILE, reason=HOSTILE), contest=contest)
     gone = HumanDecisions(dismissed=ReviewDismissal(login=HOSTILE, at=NOON, of=HOSTILE))
     plain = replace(overrides.unjudged_content(), summary="x")
     for content in (
@@ -307,7 +309,7 @@ def test_words_of_others_stay_words_and_leave_neither_their_line_nor_their_strin
         merge_group.stopped_content(PLACE, GroupStops(GroupStopReason.REJECTED, ours, rejected(concern=HOSTILE))),
         merge_group.stopped_content(PLACE, GroupStops(GroupStopReason.NOT_JUDGED, ours)),
         merge_group.group_failed_content(PLACE, HOSTILE),
-        with_decisions(plain, said, None, RequestedReviews((HOSTILE,))),
+        with_decisions(plain, decisions, None, RequestedReviews((HOSTILE,))),
         with_decisions(plain, HumanDecisions(review=review(HOSTILE)), NEEDS_ONE),
         with_decisions(plain, gone, NEEDS_ONE),
         states.waiting_for_ci_content([HOSTILE, "```", "</details>"], NOON),
@@ -322,25 +324,25 @@ def test_words_of_others_stay_words_and_leave_neither_their_line_nor_their_strin
         assert block_in(content)["why"] == content.title
 
 
-# --- what stands above a verdict
+# Lines above and below a verdict
 
 
 @pytest.mark.parametrize(("decisions", "verdict", "called"), DECIDED)
-def test_what_people_decided_stands_above_the_verdict_and_rewrites_nothing_of_it(
+def test_decisions_stand_above_an_unchanged_verdict(
     decisions: HumanDecisions, verdict: Verdict | None, called: RequestedReviews | None
 ) -> None:
-    plain = of(verdict)
+    plain = content_of(verdict)
     content = with_decisions(plain, decisions, verdict, called)
     assert content.summary.endswith(f"\n\n{plain.summary}")
     assert (content.text, content.annotations) == (plain.text, plain.annotations)
-    held = combine(content, [FAILS])
-    assert (held.text, block_in(held)["eval_id"]) == (plain.text, block_in(plain)["eval_id"])
+    held_content = combine(content, [FAILS])
+    assert (held_content.text, block_in(held_content)["eval_id"]) == (plain.text, block_in(plain)["eval_id"])
 
 
 @pytest.mark.parametrize("decisions", [NO_DECISIONS, APPROVED, REFUSED, TAKEN_BACK])
 @pytest.mark.parametrize("verdict", [accepted(), rejected()])
-def test_a_verdict_that_needs_no_person_is_not_changed_by_a_review(decisions: HumanDecisions, verdict: Verdict) -> None:
-    assert with_decisions(of(verdict), decisions, verdict) == of(verdict)
+def test_review_does_not_change_a_verdict_that_needs_no_person(decisions: HumanDecisions, verdict: Verdict) -> None:
+    assert with_decisions(content_of(verdict), decisions, verdict) == content_of(verdict)
 
 
 @pytest.mark.parametrize(
@@ -355,21 +357,19 @@ def test_a_verdict_that_needs_no_person_is_not_changed_by_a_review(decisions: Hu
         (DRAFT, [SharedHeadMember(2, IDLE)]),
     ],
 )
-def test_a_check_beside_nothing_that_is_stricter_says_its_own(
-    own: CheckContent, others: list[SharedHeadMember]
-) -> None:
+def test_strictest_check_keeps_its_own_content(own: CheckContent, others: list[SharedHeadMember]) -> None:
     assert combine(own, others) is own
     assert combine_content(own, [], is_head=False) is own
 
 
-def test_a_check_that_another_one_holds_keeps_its_text_and_its_buttons() -> None:
-    held = combine(ACCEPTED, [FAILS])
-    assert (held.text, held.buttons) == (ACCEPTED.text, ACCEPTED.buttons)
+def test_held_check_keeps_its_text_and_buttons() -> None:
+    held_content = combine(ACCEPTED, [FAILS])
+    assert (held_content.text, held_content.buttons) == (ACCEPTED.text, ACCEPTED.buttons)
 
 
 @pytest.mark.parametrize("refusal", UploadRefusal)
-def test_a_refused_upload_stands_below_the_verdict_on_one_line(refusal: UploadRefusal) -> None:
-    plain = of(accepted())
+def test_refused_upload_is_one_line_below_the_verdict(refusal: UploadRefusal) -> None:
+    plain = content_of(accepted())
     content = with_sarif_refusal(plain, refusal)
     line = content.summary.removeprefix(f"{plain.summary}\n\n")
     assert line.startswith("**SARIF was not uploaded** (`sarif: true`): ")
@@ -393,10 +393,8 @@ ADDED: Final[dict[str, Callable[[CheckContent], CheckContent]]] = {
 @pytest.mark.parametrize(
     "long", ["x" * BODY_BYTES, "x\n\n" * 30_000, code_block("x = 1\n\n" * 10_000)], ids=["block", "blocks", "fence"]
 )
-def test_a_page_that_is_too_long_gives_way_between_its_blocks(
-    add: Callable[[CheckContent], CheckContent], long: str
-) -> None:
-    notes = of(rejected()).annotations
+def test_overlong_page_is_cut_between_its_blocks(add: Callable[[CheckContent], CheckContent], long: str) -> None:
+    notes = content_of(rejected()).annotations
     content = add(CheckContent("Accepted", f"Above.\n\n{long}\n\nBelow.", "text", Conclusion.SUCCESS, notes))
     assert len(content.title.encode()) <= TITLE_BYTES
     assert len(content.summary.encode()) <= BODY_BYTES
@@ -407,27 +405,27 @@ def test_a_page_that_is_too_long_gives_way_between_its_blocks(
     assert notes
 
 
-def test_the_longest_verdict_is_read_below_the_longest_words_of_people() -> None:
+def test_longest_decisions_leave_the_longest_verdict_whole() -> None:
     pointer = rejected().evidence[0].model_copy(update={"note": "é" * 3_000})
-    content = of(rejected(evidence=(pointer,) * 20))
+    content = content_of(rejected(evidence=(pointer,) * 20))
     assert "*Cut here" in content.summary
     contest = Contest(login="bob", reason="@" * 1000, at=NOON, eval_id=None)
-    said = HumanDecisions(override=override(reason="é" * 1000), contest=contest)
-    below = with_decisions(content, said, rejected(), RequestedReviews(("a" * 39,) * 5, has_owners=True))
+    decisions = HumanDecisions(override=override(reason="é" * 1000), contest=contest)
+    below = with_decisions(content, decisions, rejected(), RequestedReviews(("a" * 39,) * 5, has_owners=True))
     assert below.summary.endswith(content.summary)
     assert len(below.summary.encode()) <= BODY_BYTES
 
 
-# --- the same in a terminal
+# Terminal texts
 
 
-def test_json_tells_what_was_decided_and_nothing_else() -> None:
+def test_dumped_decisions_hold_only_what_was_decided() -> None:
     fields = {"login": "alice", "reason": "A hotfix.", "at": "2026-11-20T12:00:00Z", "eval_id": "e", "is_own": False}
     assert dump_decisions(NO_DECISIONS) == {}
     assert dump_decisions(HumanDecisions(override=override(), forced_at=NOON)) == {"override": fields}
 
 
-def test_a_pause_is_one_line_with_nothing_unseen() -> None:
+def test_pause_is_one_line_without_control_characters() -> None:
     text = pause_list([ActivePause(JudgingPause(by=HOSTILE[:90], reason=HOSTILE[:400]), is_everywhere=True)])
     assert text.count("\n") == 1
     assert not {"\x1b", "\u202e"} & {*text}
@@ -435,11 +433,8 @@ def test_a_pause_is_one_line_with_nothing_unseen() -> None:
 
 def pauses() -> Pages:
     yield "a repository that is not known is said to be so", states.unknown_repository("acme/widgets")
-    yield (
-        "one that was looked for at github is said to be",
-        states.not_installed("acme/widgets"),
-        states.github_not_reached("acme/widgets", "GitHub is unavailable: no answer in time."),
-    )
+    unreached = states.github_not_reached("acme/widgets", "GitHub is unavailable: no answer in time.")
+    yield "one that was looked for at github is said to be", states.not_installed("acme/widgets"), unreached
     while_tested = JudgingPause(by="alice", at=NOON, until=EVENING, reason="load tests", repository="acme/widgets")
     yield (
         "a pause says what becomes of checks how long and how to go back",
@@ -447,20 +442,12 @@ def pauses() -> Pages:
         states.paused_message("acme/widgets", JudgingPause()),
         states.paused_message(None, while_tested),
     )
-    listed = (
-        ActivePause(while_tested, is_everywhere=True),
-        ActivePause(while_tested, is_everywhere=False),
-        ActivePause(JudgingPause(), is_everywhere=False),
-    )
+    listed = [ActivePause(while_tested, is_everywhere=is_everywhere) for is_everywhere in (True, False)]
+    listed.append(ActivePause(JudgingPause(), is_everywhere=False))
     yield "pauses are listed with all that is known of them", pause_list(listed), pause_list(())
-    yield (
-        "going on is told, and where nothing was paused that",
-        *(
-            text(name)
-            for name in ("acme/widgets", None)
-            for text in (states.resumed_message, states.not_paused_message)
-        ),
-    )
+    resumed, not_paused = states.resumed_message, states.not_paused_message
+    texts = (message(name) for name in ("acme/widgets", None) for message in (resumed, not_paused))
+    yield "going on is told, and where nothing was paused that", *texts
     refused = (with_sarif_refusal(ACCEPTED, refusal).summary for refusal in UploadRefusal)
     yield "a refused upload says why and what to do", *refused, sarif_refusal_line(UploadRefusal.PERMISSION)
     contest = CONTEST.model_copy(update={"reason": "It is met.\x1b[2J"})
@@ -468,5 +455,5 @@ def pauses() -> Pages:
     yield "what people decided in plain words", *("\n".join(decision_lines(decisions)) for decisions in decided)
 
 
-def test_what_people_read_in_a_terminal(golden: Golden) -> None:
+def test_pause_texts_match_the_golden_pages(golden: Golden) -> None:
     golden.check_pages("prose/texts/pauses.md", pauses())

@@ -1,4 +1,4 @@
-"""A verdict as its check and the terminal show it: what decides, what it rests on, and what the check concludes."""
+"""A verdict in its check run and in the terminal, and the conclusion of the check run."""
 
 import json
 import re
@@ -87,62 +87,52 @@ OBSERVED: Final = dossier(policy=Policy(mode="observe"))
 UNASKED: Final = dossier(issues=(), criteria=(Criterion(id=DESCRIPTION, text="Retry uploads", inferred=True),))
 NEAR: Final = CapLevel(Cap.DAY, Decimal("0.823456789"), Decimal("1.00"))
 NO_MODEL: Final = {"escalation_skipped": "no_model"}
-NEEDS_ONE: Final = abstained(AbstainReason.NEEDS_HUMAN)
+OPINIONS: Final = "first (claude-haiku-5-5): reject, weak_test, 0.80; second (claude-opus-5-5): accept, 0.90"
 
 
-def human(text: str) -> str:
+def visible_part(text: str) -> str:
     return text.partition("<details>")[0]
 
 
 def lines_of(verdict: Verdict, judged: Dossier) -> tuple[list[str], list[str]]:
     content = check_content(verdict, judged)
-    check = f"{content.title}\n{content.summary}\n{human(content.text)}"
+    check = f"{content.title}\n{content.summary}\n{visible_part(content.text)}"
     return check.split("\n"), verdict_report(verdict, judged, WIDE).split("\n")
 
 
-def changed(verdict: Verdict, judged: Dossier | None = None) -> tuple[str, str]:
-    """What check and terminal say of it that they do not say of a plain verdict of its kind."""
-    plain = {
-        "accept": accepted,
-        "reject": rejected,
-        "abstain": lambda: abstained(verdict.abstain_reason or AbstainReason.UNPROVEN),
-    }[verdict.decision]()
-    now, before = lines_of(verdict, judged or dossier()), lines_of(plain, dossier())
-    check, terminal = (
-        "\n".join(line for line in lines if line and line not in usual)
-        for lines, usual in zip(now, before, strict=True)
-    )
+def differences(verdict: Verdict, judged: Dossier | None = None) -> tuple[str, str]:
+    """The lines of check and terminal that a plain verdict of this decision does not have."""
+    reason = verdict.abstain_reason or AbstainReason.UNPROVEN
+    plain = {"accept": accepted, "reject": rejected, "abstain": lambda: abstained(reason)}[verdict.decision]()
+    pairs = zip(lines_of(verdict, judged or dossier()), lines_of(plain, dossier()), strict=True)
+    check, terminal = ("\n".join(line for line in lines if line and line not in usual) for lines, usual in pairs)
     return check, terminal
 
 
 def everything() -> CheckContent:
-    """The check run of a verdict that carries all that a verdict can carry."""
+    """The check run of a verdict with all fields."""
     verdict = rejected(
-        evidence=(
-            STUB,
-            EvidencePointer(path="docs/a b.md", line=3, end_line=4, side=Side.BASE),
-            EvidencePointer(path="x"),
-        ),
+        evidence=(STUB, EvidencePointer(path="docs/a b.md", line=3, end_line=4, side=Side.BASE), EvidencePointer(path="x")),
         claims=(ClaimVerdict(claim="AC1 -> upload.py:retry", status=ClaimStatus.CONTRADICTED, note="a stub"),),
         scores=(Score(criterion="correctness", score=2, reasoning="a stub", improvement="implement it"),),
         closing_conditions=(ClosingCondition(id="c1", text="`retry` retries"),),
         coverage=Coverage(read=("upload.py",), partly=("big.py",), unread=("logo.png",)),
         carried_from=EvalId("0199aaaa-0000-7000-8000-000000000000"),
-    )
-    given = dossier(
+    )  # fmt: skip
+    judged = dossier(
         files_unread=UNREAD, case_error='ac_coverage[1].addressed_by: "upload.py" names no symbol.', ci=None,
         issues=(Issue(number=9, title="Retry", body=""),), guidance=(Guidance(path="AGENTS.md", text="x"),),
     )  # fmt: skip
-    return check_content(verdict, given, "https://ghe.example")
+    return check_content(verdict, judged, "https://ghe.example")
 
 
-def told_of(*issues: Issue) -> str:
-    """What a check says of the edits of these issues."""
-    blocks = check_content(rejected(), dossier(issues=issues)).summary.split("\n\n")
+def edits_shown_of(issues: list[Issue]) -> str:
+    """The lines of a check about edits of these issues."""
+    blocks = check_content(rejected(), dossier(issues=tuple(issues))).summary.split("\n\n")
     return "\n".join(block for block in blocks if "edited" in block or "renamed" in block)
 
 
-def judged_by(verdict: Verdict) -> str:
+def judged_by_line(verdict: Verdict) -> str:
     [line] = [line for line in check_content(verdict, dossier()).text.split("\n") if line.startswith("- Judged by")]
     return line
 
@@ -154,45 +144,32 @@ def notes_of(verdict: Verdict, judged: Dossier | None = None) -> str:
     )
 
 
-# --- word for word
+# Golden pages
 
 
 def checks() -> Pages:
     yield "the summary shows everything that decides", everything().summary
-    yield "the text shows everything that it rests on", human(everything().text)
+    yield "the text shows everything that it rests on", visible_part(everything().text)
     unmet = (CriterionVerdict(id="AC2", status=CriterionStatus.PARTIAL),)
     throttled = abstained(AbstainReason.BUDGET, throttled_reason=ThrottledReason.DAILY_CAP)
     alone = accepted(judge_kind=JudgeKind.HEURISTIC, judge_model=None, judge_cost_usd=0, judge_pricing_version=None)
+    unasked = (accepted(), alone, rejected(), abstained(AbstainReason.UNPROVEN), abstained(AbstainReason.PAUSED))
     yield (
         "titles name what there is to name",
         check_content(rejected(evidence=(), criteria=unmet), dossier()).title,
-        check_content(accepted(), UNASKED).title,
-        check_content(alone, UNASKED).title,
-        check_content(rejected(), UNASKED).title,
-        check_content(abstained(AbstainReason.UNPROVEN), UNASKED).title,
-        check_content(abstained(AbstainReason.PAUSED), UNASKED).title,
+        *(check_content(verdict, UNASKED).title for verdict in unasked),
         check_content(throttled, dossier()).title,
-        check_content(rejected(), OBSERVED).title,
-        check_content(accepted(), OBSERVED).title,
+        *(check_content(verdict, OBSERVED).title for verdict in (rejected(), accepted())),
     )
     edited_too = ISSUE.model_copy(update={"late_edits": (LATE,), "late_renames": (LATE,)})
     unsure = ISSUE.model_copy(update={"number": 8, "late_renames": (LateEdit(by="bob", at=LATE.at, used=True),)})
-    yield (
-        "a title of the issue that came too late is told beside its text",
-        told_of(edited_too),
-        told_of(unsure),
-        told_of(ISSUE, unsure),
-    )
+    issues = ([edited_too], [unsure], [ISSUE, unsure])
+    yield "a title of the issue that came too late is told beside its text", *map(edits_shown_of, issues)
     both = LATE, LATE.model_copy(update={"by": "alice"}), LATE
     twice = ISSUE.model_copy(update={"late_edits": both})
     unsure = ISSUE.model_copy(update={"number": 8, "late_edits": (LateEdit(by="bob", at=LATE.at, used=True),)})
-    yield (
-        "an edit of the issue that came too late is told",
-        told_of(ISSUE),
-        told_of(twice),
-        told_of(unsure),
-        told_of(ISSUE, twice, unsure),
-    )
+    issues = ([ISSUE], [twice], [unsure], [ISSUE, twice, unsure])
+    yield "an edit of the issue that came too late is told", *map(edits_shown_of, issues)
     of_base, of_file = EvidencePointer(path="upload.py", line=2, side=Side.BASE), EvidencePointer(path="whole.py")
     bare = STUB.model_copy(update={"note": "", "end_line": 19})
     yield (
@@ -206,49 +183,37 @@ def checks() -> Pages:
         notes_of(accepted()),
         notes_of(accepted(), dossier_editing_config("\nmode: x\n", "mode: block\n")),
     )
-    yield (
-        "the delivery that asked is named, so that the log can be searched for it",
-        human(check_content(accepted(), dossier(), delivery_id="72d3162e").text),
-        human(check_content(accepted(), dossier()).text),
-    )
+    contents = (check_content(accepted(), dossier(), delivery_id=delivery) for delivery in ("72d3162e", ""))
+    shown = (visible_part(content.text) for content in contents)
+    yield "the delivery that asked is named, so that the log can be searched for it", *shown
 
 
 def facts() -> Pages:
-    """What check and terminal say beside a plain verdict."""
+    """Lines of check and terminal that a plain verdict does not have."""
     prose = Criterion(id="AC1", text="Retry uploads\n\n" + "Whoever uploads waits too long. " * 20, inferred=True)
-    yield (
-        "of an accept a few places are shown and of prose how it begins",
-        *changed(accepted(evidence=(STUB,) * 23), dossier(criteria=(prose,))),
-    )
+    shown = differences(accepted(evidence=(STUB,) * 23), dossier(criteria=(prose,)))
+    yield "of an accept a few places are shown and of prose how it begins", *shown
     many = [rejected().findings[1].model_copy(update={"line": line}) for line in range(10, 24)]
     paths = tuple(f"{number}.py" for number in range(45))
-    yield (
-        "long lists are cut and say so",
-        *changed(rejected(evidence=(STUB,) * 23, coverage=Coverage(read=paths), findings=many)),
-    )
+    long = rejected(evidence=(STUB,) * 23, coverage=Coverage(read=paths), findings=many)
+    yield "long lists are cut and say so", *differences(long)
     finding, doubt = rejected().findings
     gone = doubt.model_copy(update={"path": "upload.py", "line": 17, "side": Side.BASE, "note": ""})
-    yield "a place that the change took away is said to be one", *changed(rejected(findings=(gone,)))
+    yield "a place that the change took away is said to be one", *differences(rejected(findings=(gone,)))
     nowhere = finding.model_copy(update={"path": None, "line": None, "note": "the diff is empty"})
     unmet = (CriterionVerdict(id="any-change", status=CriterionStatus.MISSING),)
     empty = rejected(findings=(nowhere,), evidence=(), criteria=unmet, concern="The diff is empty.")
-    yield "a fact without a place is said once of a reject", *changed(empty)
-    yield (
-        "a fact without a place is seen beside red CI",
-        *changed(abstained(AbstainReason.CI_FAILED, findings=(nowhere,)), dossier(ci=FAILED_CI)),
-    )
+    yield "a fact without a place is said once of a reject", *differences(empty)
+    red = abstained(AbstainReason.CI_FAILED, findings=(nowhere,))
+    yield "a fact without a place is seen beside red CI", *differences(red, dossier(ci=FAILED_CI))
     silent = Ci(state=CiState.FAILURE, checks=(CiCheck(name="build", conclusion="timed_out"),))
-    yield (
-        "a check that failed without a word is named all the same",
-        *changed(abstained(AbstainReason.CI_FAILED), dossier(ci=silent)),
-    )
+    shown = differences(abstained(AbstainReason.CI_FAILED), dossier(ci=silent))
+    yield "a check that failed without a word is named all the same", *shown
     partly = CriterionVerdict(id="AC1", status=CriterionStatus.PARTIAL, evidence=(STUB,), note="only once")
-    yield "a criterion shows its places and why it stands so", *changed(rejected(criteria=(partly,)))
+    yield "a criterion shows its places and why it stands so", *differences(rejected(criteria=(partly,)))
     claimed = CriterionVerdict(id="AC1", status=CriterionStatus.UNVERIFIABLE, claimed=True)
-    yield (
-        "what the author claims and nothing judged is called a claim",
-        *changed(abstained(AbstainReason.UNPROVEN, criteria=(claimed,))),
-    )
+    shown = differences(abstained(AbstainReason.UNPROVEN, criteria=(claimed,)))
+    yield "what the author claims and nothing judged is called a claim", *shown
     places = (EvidencePointer(path="upload.py", line=17), EvidencePointer(path="tests/test_upload.py", line=4))
     spoken = CriterionVerdict(id="AC1", status=CriterionStatus.UNVERIFIABLE, evidence=places)
     unsaid = "not looked at; the name `retry` does not occur"
@@ -258,12 +223,8 @@ def facts() -> Pages:
         signal="assertion_removed", category=Category.WEAK_TEST, fact=False, path="tests/test_upload.py", line=4,
         side=Side.BASE, note="this assertion was removed from a test that stays",
     )  # fmt: skip
-    yield (
-        "where nothing was judged both say what to look at",
-        *changed(
-            abstained(AbstainReason.UNPROVEN, criteria=(spoken, silent_one), findings=(loose,)), dossier(criteria=asked)
-        ),
-    )
+    unproven = abstained(AbstainReason.UNPROVEN, criteria=(spoken, silent_one), findings=(loose,))
+    yield "where nothing was judged both say what to look at", *differences(unproven, dossier(criteria=asked))
 
 
 def more_facts() -> Pages:
@@ -272,45 +233,34 @@ def more_facts() -> Pages:
     missing = CriterionVerdict(id="cited-file", status=CriterionStatus.MISSING, note="the case cites a.py")
     yield (
         "of a change without criteria nothing is called one",
-        *changed(abstained(AbstainReason.UNPROVEN, criteria=open_ones), UNASKED),
-        *changed(accepted(criteria=met), UNASKED),
-        *changed(rejected(criteria=(missing,)), UNASKED),
+        *differences(abstained(AbstainReason.UNPROVEN, criteria=open_ones), UNASKED),
+        *differences(accepted(criteria=met), UNASKED),
+        *differences(rejected(criteria=(missing,)), UNASKED),
     )
-    yield (
-        "a verdict that is carried over does not claim that the model was asked again",
-        *changed(accepted(carried_from=EvalId("0199"))),
-    )
+    shown = differences(accepted(carried_from=EvalId("0199")))
+    yield "a verdict that is carried over does not claim that the model was asked again", *shown
     ticked = ClosingCondition(id="c1", text="Retry it on 503.", state=ConditionState.RESOLVED)
     to_do = ClosingCondition(id="c2", text="AC1 is met: uploads are retried")
     lone = (ClosingCondition(id="c1", text="Write it."),)
     yield (
         "conditions are open or ticked, and a lone one that is the next step is said once in the terminal",
-        *changed(rejected(closing_conditions=(ticked, to_do))),
-        *changed(accepted(closing_conditions=(ticked,))),
-        *changed(rejected(closing_conditions=lone, next_step="Write it.")),
+        *differences(rejected(closing_conditions=(ticked, to_do))),
+        *differences(accepted(closing_conditions=(ticked,))),
+        *differences(rejected(closing_conditions=lone, next_step="Write it.")),
     )
-    told = "first (claude-haiku-5-5): reject, weak_test, 0.80; second (claude-opus-5-5): accept, 0.90"
-    yield (
-        "opinions that agree are shown as such",
-        *changed(accepted(signals={"opinions": told, "opinions_agree": True})),
-    )
-    near = (
-        NEAR,
-        CapLevel(Cap.PULL, Decimal("0.08"), Decimal("0.10")),
-        CapLevel(Cap.SHARE, Decimal("0.40"), Decimal("0.50")),
-    )
+    agreed = accepted(signals={"opinions": OPINIONS, "opinions_agree": True})
+    yield "opinions that agree are shown as such", *differences(agreed)
+    rows = ((Cap.PULL, "0.08", "0.10"), (Cap.SHARE, "0.40", "0.50"))
+    near = (NEAR, *(CapLevel(cap, Decimal(used), Decimal(limit)) for cap, used, limit in rows))
     yield (
         "a cap that is near is a line, and none of a verdict that is carried over",
-        *(text for level in (*near, None) for text in changed(accepted(signals=dict(cap_signals(level))))),
-        *changed(accepted(signals=dict(cap_signals(NEAR)), carried_from=EvalId("before"))),
+        *(text for level in (*near, None) for text in differences(accepted(signals=dict(cap_signals(level))))),
+        *differences(accepted(signals=dict(cap_signals(NEAR)), carried_from=EvalId("before"))),
     )
     sides = {"what_works": "The retry itself.", "what_does_not": "No caller reads the reply."}
-    content = check_content(rejected(signals=sides), dossier())
-    yield (
-        "what a change over many files is built on stands above its next step",
-        content.summary,
-        verdict_report(rejected(signals=sides), dossier(), PAGE),
-    )
+    summary = check_content(rejected(signals=sides), dossier()).summary
+    report = verdict_report(rejected(signals=sides), dossier(), PAGE)
+    yield "what a change over many files is built on stands above its next step", summary, report
 
 
 def titles() -> Pages:
@@ -329,90 +279,57 @@ def titles() -> Pages:
         *((abstained(AbstainReason.BUDGET, throttled_reason=reason), dossier()) for reason in ThrottledReason),
     ]
     yield "titles say why a change was not judged", *(check_content(*case).title for case in cases)
-    yield "who silenced CI is told", *changed(*cases[4])
+    yield "who silenced CI is told", *differences(*cases[4])
 
 
 def configurations() -> Pages:
-    """What check and terminal say of `.github/assay.yml`: of the files that count, and of what a pull request would change."""
+    """Lines about `.github/assay.yml`: the files in effect, and changes to them."""
     mistakes = "a: 1\nb: 1\nc: 1\nd: 1\ne: 1\n"
     secret = config_texts("", default="mode: observe\nnever_send: [secret/**]\nmodel: secret\n")
     misnamed = ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True)
     own = HeadFile(path=CONFIG, text="mode: block\nnever_send: []\nmodel: x\n")
-    cases: dict[str, tuple[Verdict, Dossier]] = {
-        "no file and no edit of one": (rejected(), dossier(diff=config_edit("a.py"))),
-        "who set what": (
-            rejected(),
-            dossier(config=config_texts("mode: block\n", default="ci_wait: 5m\nauthors: {people: judge}\n")),
-        ),
-        "a mistake": (rejected(), dossier(config=config_texts("mode: x"))),
-        "no text, and a last version without a mistake": (
-            rejected(),
-            dossier(config=config_texts(None, "ci_wait: 5m")),
-        ),
-        "many mistakes": (rejected(), dossier(config=config_texts(mistakes))),
-        "a file under the wrong name": (rejected(), dossier(config=(misnamed,))),
-        "the owner's file, which may be private": (
-            rejected(),
-            dossier(config=config_texts("mode: block", default="mode: secret")),
-        ),
-        "what would replace the owner's": (rejected(), dossier(diff=config_edit(CONFIG), config=secret, files=(own,))),
-        "a model that the operator does not allow": (
-            rejected(signals={"model_not_allowed": "gpt"}),
-            dossier(config=config_texts("model: gpt")),
-        ),
-        "what a pull request would change": (
-            rejected(),
-            dossier_editing_config(
-                "mode: observe\nnever_send: ['a*']\nquiet_window: 2m\n", "signals: {stub_body: suspicion}\n"
-            ),
-        ),
-        "a mistake in the new version": (rejected(), dossier_editing_config("\nmode: x\n", "mode: block\n")),
-        "a rules file": (rejected(), dossier(diff=config_edit("src/AGENTS.md"))),
-        "no rules file": (rejected(), dossier(diff=config_edit("a.py").replace("+y", "+see AGENTS.md"))),
-        "an edit of a misnamed file": (rejected(), dossier(diff=config_edit(".github/assay.yaml"))),
-        "an edit that could not be read": (rejected(), dossier(diff=config_edit(CONFIG))),
-    }
-    for title, case in cases.items():
-        yield title, *changed(*case)
+    new = "mode: observe\nnever_send: ['a*']\nquiet_window: 2m\n"
+    cases: dict[str, Dossier] = {
+        "no file and no edit of one": dossier(diff=config_edit("a.py")),
+        "who set what": dossier(config=config_texts("mode: block\n", default="ci_wait: 5m\nauthors: {people: judge}\n")),
+        "a mistake": dossier(config=config_texts("mode: x")),
+        "no text, and a last version without a mistake": dossier(config=config_texts(None, "ci_wait: 5m")),
+        "many mistakes": dossier(config=config_texts(mistakes)),
+        "a file under the wrong name": dossier(config=(misnamed,)),
+        "the owner's file, which may be private": dossier(config=config_texts("mode: block", default="mode: secret")),
+        "what would replace the owner's": dossier(diff=config_edit(CONFIG), config=secret, files=(own,)),
+        "a model that the operator does not allow": dossier(config=config_texts("model: gpt")),
+        "what a pull request would change": dossier_editing_config(new, "signals: {stub_body: suspicion}\n"),
+        "a mistake in the new version": dossier_editing_config("\nmode: x\n", "mode: block\n"),
+        "a rules file": dossier(diff=config_edit("src/AGENTS.md")),
+        "no rules file": dossier(diff=config_edit("a.py").replace("+y", "+see AGENTS.md")),
+        "an edit of a misnamed file": dossier(diff=config_edit(".github/assay.yaml")),
+        "an edit that could not be read": dossier(diff=config_edit(CONFIG)),
+    }  # fmt: skip
+    for title, judged in cases.items():
+        signals = {"model_not_allowed": "gpt"} if "does not allow" in title else {}
+        yield title, *differences(rejected(signals=signals), judged)
 
 
 def budgets() -> Pages:
     text = verdict_report(accepted(signals=dict(cap_signals(NEAR))), dossier(), TerminalPage(width=200))
-    yield (
-        "a cap that is near is a row on the terminal",
-        "\n".join([line for line in text.split("\n") if line.startswith("Budget")]),
-    )
-    amounts = ("0", "0.1", "1", "0.012345", "0.00005", "12.34")
-    yield (
-        "dollars are cents at least and hundredths of one at most",
-        "\n".join(dollars(Decimal(usd)) for usd in amounts),
-    )
-    by = [{"signals": {"paused_by": by}} for by in ("operator", "repository")]
-    yield (
-        "a paused verdict says whose pause kept code checks too from judging",
-        "\n".join(judged_by(abstained(AbstainReason.PAUSED, **changes)) for changes in (*by, {})),
-    )
-    away, unheard = (
-        AbstainReason.JUDGE_UNAVAILABLE,
-        {
-            "judge_kind": JudgeKind.HYBRID,
-            "judge_model": "claude-haiku-5-5",
-            "judge_cost_usd": Decimal("0.0046"),
-            "judge_pricing_version": "2026-11",
-            "signals": {"unheard_usd": "0.0046"},
-        },
-    )
+    rows = "\n".join([line for line in text.split("\n") if line.startswith("Budget")])
+    yield "a cap that is near is a row on the terminal", rows
+    amounts = "\n".join(dollars(Decimal(usd)) for usd in ("0", "0.1", "1", "0.012345", "0.00005", "12.34"))
+    yield "dollars are cents at least and hundredths of one at most", amounts
+    pausers: tuple[dict[str, str], ...] = ({"paused_by": "operator"}, {"paused_by": "repository"}, {})
+    paused_lines = "\n".join(judged_by_line(abstained(AbstainReason.PAUSED, signals=pauser)) for pauser in pausers)
+    yield "a paused verdict says whose pause kept code checks too from judging", paused_lines
+    away, unheard = AbstainReason.JUDGE_UNAVAILABLE, {
+        "judge_kind": JudgeKind.HYBRID, "judge_model": "claude-haiku-5-5", "judge_cost_usd": Decimal("0.0046"),
+        "judge_pricing_version": "2026-11", "signals": {"unheard_usd": "0.0046"},
+    }  # fmt: skip
     carried = accepted(**unheard, carried_from=EvalId("0193"))
-    yield (
-        "what a model may have cost that nobody heard is told as the most",
-        "\n".join(map(judged_by, (abstained(away, **unheard), abstained(away), accepted(**unheard), carried))),
-    )
-    told = "first (claude-haiku-5-5): reject, weak_test, 0.80; second (claude-opus-5-5): accept, 0.90"
-    differ = accepted(signals={"opinions": told, "opinions_agree": False})
-    yield (
-        "opinions that differ are shown",
-        *("\n".join(line for line in lines if "Opinions" in line) for lines in lines_of(differ, dossier())),
-    )
+    verdicts = (abstained(away, **unheard), abstained(away), accepted(**unheard), carried)
+    yield "what a model may have cost that nobody heard is told as the most", "\n".join(map(judged_by_line, verdicts))
+    differ = lines_of(accepted(signals={"opinions": OPINIONS, "opinions_agree": False}), dossier())
+    shown = ("\n".join(line for line in lines if "Opinions" in line) for lines in differ)
+    yield "opinions that differ are shown", *shown
     for cap in Cap:
         level = CapLevel(cap, Decimal("0.0931"), Decimal("0.10"))
         yield f"a cap that is reached: {cap}", *budget(level, Decimal("0.0123456")), cap_reached(cap)
@@ -427,10 +344,8 @@ def budgets() -> Pages:
         yield f"a pause {title}", *pause
     hostile = storm.model_copy(update={"reason": "[click](https://evil.example) @acme/everyone <img src=x>"})
     concern, next_step = judging_paused(Pause.OPERATOR, hostile)
-    signals = pause_to_signals(hostile)
-    content = check_content(
-        abstained(AbstainReason.PAUSED, concern=concern, next_step=next_step, signals=signals), dossier()
-    )
+    fields = {"concern": concern, "next_step": next_step, "signals": pause_to_signals(hostile)}
+    content = check_content(abstained(AbstainReason.PAUSED, **fields), dossier())
     yield "a pause on the check, with no markup of its reason", content.title, str(content.conclusion), content.summary
 
 
@@ -442,30 +357,30 @@ def terminals() -> Pages:
         judge_cost_usd=None,
         carried_from=EvalId("0199"),
     )
-    given = dossier(files_unread=UNREAD, case_error="summary is missing.", ci=None, issues=())
-    rest = verdict_report(verdict, given, PAGE).partition("Read ")[2]
+    judged = dossier(files_unread=UNREAD, case_error="summary is missing.", ci=None, issues=())
+    rest = verdict_report(verdict, judged, PAGE).partition("Read ")[2]
     yield "what was not read and what could not be used is said", rest
     late = ISSUE.model_copy(update={"late_edits": (LATE,)})
     text = verdict_report(rejected(), dossier(issues=(late,)), PAGE)
     yield "an edit of the issue that came too late is said", text.partition("Edited")[2].partition("CI ")[0]
-    place = (EvidencePointer(path="upload.py", line=17),)
-    spoken = CriterionVerdict(id="AC1", status=CriterionStatus.UNVERIFIABLE, evidence=place)
+    pointers = (EvidencePointer(path="upload.py", line=17),)
+    spoken = CriterionVerdict(id="AC1", status=CriterionStatus.UNVERIFIABLE, evidence=pointers)
     doubt = Finding(signal="sleep_added", category=Category.TESTS_PASS_BUT_WRONG, fact=False, path="a.py", line=3)
     text = verdict_report(abstained(AbstainReason.UNPROVEN, criteria=(spoken,), findings=(doubt,)), dossier(), PAGE)
     yield "where nothing was judged the terminal says what to look at", text.partition("Read ")[0]
 
 
-def test_what_people_read(golden: Golden) -> None:
+def test_verdict_texts_match_the_golden_pages(golden: Golden) -> None:
     golden.check_pages("prose/texts/check_run.md", [*checks(), *facts(), *more_facts(), *titles(), *configurations()])
     golden.check_pages("prose/texts/budget.md", budgets())
     golden.check_pages("prose/texts/terminal.md", terminals())
 
 
-# --- what it concludes
+# Conclusions
 
 
 @pytest.mark.parametrize(
-    ("policy", "verdict", "concludes", "says"),
+    ("policy", "verdict", "concludes", "expected"),
     [
         ({}, accepted(), Conclusion.SUCCESS, ""),
         ({}, rejected(), Conclusion.FAILURE, ""),
@@ -493,22 +408,22 @@ def test_what_people_read(golden: Golden) -> None:
         ),
     ],
 )
-def test_the_configuration_decides_what_a_verdict_concludes_and_the_text_says_so(
-    policy: dict[str, object], verdict: Verdict, concludes: Conclusion, says: str
+def test_policy_decides_the_conclusion_and_is_named_in_the_text(
+    policy: dict[str, object], verdict: Verdict, concludes: Conclusion, expected: str
 ) -> None:
     judged = dossier(policy=Policy.model_validate(policy))
     content = check_content(verdict, judged)
     assert content.conclusion is concludes
-    said = passing_phrase(verdict, judged)
-    assert says in said
-    assert bool(says) is bool(said)
-    if says:
-        assert content.summary.startswith(f"*{said}*")
-        assert said.split(":")[0] in verdict_report(verdict, judged, WIDE)
+    phrase = passing_phrase(verdict, judged)
+    assert expected in phrase
+    assert bool(expected) is bool(phrase)
+    if expected:
+        assert content.summary.startswith(f"*{phrase}*")
+        assert phrase.split(":")[0] in verdict_report(verdict, judged, WIDE)
 
 
 @pytest.mark.parametrize(
-    ("is_required", "policy", "concludes", "says"),
+    ("is_required", "policy", "concludes", "expected"),
     [
         (True, {}, Conclusion.ACTION_REQUIRED, "The base branch requires this check"),
         (False, {}, Conclusion.NEUTRAL, ""),
@@ -518,40 +433,40 @@ def test_the_configuration_decides_what_a_verdict_concludes_and_the_text_says_so
         (True, {"mode": "observe"}, Conclusion.NEUTRAL, "only observes: whatever"),
     ],
 )
-def test_without_a_model_only_a_required_check_blocks_a_change_that_nobody_judged(
-    *, is_required: bool | None, policy: dict[str, object], concludes: Conclusion, says: str
+def test_unproven_blocks_only_a_required_check_without_a_model(
+    *, is_required: bool | None, policy: dict[str, object], concludes: Conclusion, expected: str
 ) -> None:
     unproven = abstained(AbstainReason.UNPROVEN, signals=NO_MODEL)
     judged = dossier(policy=Policy.model_validate(policy), is_required=is_required)
     assert conclusion(unproven, judged) is concludes
-    said = passing_phrase(unproven, judged)
-    assert says in said
-    assert bool(says) is bool(said)
+    phrase = passing_phrase(unproven, judged)
+    assert expected in phrase
+    assert bool(expected) is bool(phrase)
 
 
 @pytest.mark.parametrize("author", AuthorKind)
-def test_a_check_that_only_observes_a_kind_of_author_says_so(author: AuthorKind) -> None:
+def test_observed_author_kind_is_named_and_neutral(author: AuthorKind) -> None:
     observing = OBSERVED.model_copy(update={"observed_as": author})
     assert conclusion(rejected(), observing) is Conclusion.NEUTRAL
     assert "only observed here, so the check neither passes nor blocks." in passing_phrase(rejected(), observing)
 
 
-# --- limits, programs and hostile text
+# Limits, JSON and hostile text
 
 
-def test_githubs_limits_for_buttons_are_kept() -> None:
+def test_buttons_keep_the_limits_of_github() -> None:
     for button in (REJUDGE, CONTEST, HELPFUL, NOT_HELPFUL):
         assert max(len(button.label), len(button.identifier)) <= 20
         assert len(button.description) <= 40
 
 
-def test_on_a_telephone_nothing_is_out_of_sight_beside_the_screen() -> None:
-    """At 375 px a list wraps, and a table of four columns shows one and a half."""
+def test_content_holds_no_table() -> None:
+    """At 375 px a list wraps, but a table is cut."""
     content = everything()
     assert not [line for line in f"{content.summary}\n{content.text}".splitlines() if line.startswith("|")]
 
 
-def test_a_report_is_cut_at_its_end_and_a_log_at_its_start() -> None:
+def test_report_is_cut_at_its_end_and_a_log_at_its_start() -> None:
     long = CiCheck(name="test", conclusion="failure", summary=f"begin{'x' * 9_000}", log_tail=f"{'x' * 9_000}end")
     summary = check_content(abstained(AbstainReason.CI_FAILED), dossier(ci=Ci(checks=(long,)))).summary
     assert "\nbegin" in summary
@@ -575,9 +490,9 @@ def hostile_dossier() -> Dossier:
     return dossier(issues=(issue,), case_error=HOSTILE)
 
 
-def test_a_pull_request_can_not_speak_through_its_check() -> None:
+def test_hostile_pull_request_stays_inert_in_its_check() -> None:
     content = check_content(hostile_verdict(), hostile_dossier())
-    for text in (content.summary, human(content.text)):
+    for text in (content.summary, visible_part(content.text)):
         page = render(text)
         assert set(page.tags) <= {"p", "strong", "em", "code", "pre", "h3", "ul", "li", "a"}
         assert all(url.startswith("https://github.com/acme/widgets/") for url in page.links)
@@ -586,13 +501,13 @@ def test_a_pull_request_can_not_speak_through_its_check() -> None:
     assert not {"\x1b", "\u202e"} & {*content.title}
 
 
-def test_nothing_in_a_repository_can_act_on_the_terminal() -> None:
+def test_hostile_repository_emits_no_control_characters() -> None:
     text = verdict_report(hostile_verdict(), hostile_dossier(), PAGE, [HOSTILE])
     assert not INVISIBLE.search(text)
     assert "␛[2J" in text
 
 
-def test_what_stands_in_a_file_formats_and_links_nothing() -> None:
+def test_configuration_value_is_shown_as_code() -> None:
     quoted = HOSTILE.translate(dict.fromkeys(map(ord, '\x1b\u202e"\\`')))[:90]
     judged = dossier_editing_config(f'model: "{quoted}"\n', f'never_send: ["{quoted}"]\n')
     assert proposals(judged)
@@ -611,7 +526,7 @@ def verdict_in(text: str) -> dict[str, Any]:
     return json.loads(block.content)
 
 
-def test_the_text_carries_the_verdict_for_programs() -> None:
+def test_check_text_holds_the_verdict_as_json() -> None:
     verdict = rejected(concern="``` `````` \x7f \u202e </details>")
     content = check_content(verdict, dossier())
     assert VERDICT_ADAPTER.validate_python(verdict_in(content.text), strict=False) == verdict
@@ -619,10 +534,10 @@ def test_the_text_carries_the_verdict_for_programs() -> None:
     assert content.text.endswith("\n\n</details>")
 
 
-@pytest.mark.parametrize("letter", ["x", "é", "`", "@", "|", "\n"])
-@pytest.mark.parametrize("times", [10, 60])
-def test_the_largest_verdict_keeps_githubs_limits_and_says_what_is_left_out(letter: str, times: int) -> None:
-    long = "a" + letter * 5_000 + "b"
+@pytest.mark.parametrize("character", ["x", "é", "`", "@", "|", "\n"])
+@pytest.mark.parametrize(("times", "length"), [(10, 5_000), (60, 1_500)])
+def test_largest_verdict_keeps_the_limits_of_github(character: str, times: int, length: int) -> None:
+    long = f"a{character * length}b"
     pointer = EvidencePointer(path=long, line=1, quote=long, note=long)
     unmet = CriterionVerdict(id="AC1", status=CriterionStatus.MISSING, note=long, evidence=(pointer,))
     finding = rejected().findings[0].model_copy(update={"note": long, "path": long})
@@ -648,7 +563,7 @@ def test_the_largest_verdict_keeps_githubs_limits_and_says_what_is_left_out(lett
     ("value", "text"),
     [(None, "not set"), ("a", "`a`"), (2.5, "`2.5`"), (120.0, "`120`"), ({"a": 1}, '`{"a": 1}`'), (True, "`true`")],
 )
-def test_a_value_is_shown_as_in_yaml(value: object, text: str) -> None:
+def test_value_is_shown_as_in_yaml(value: object, text: str) -> None:
     assert value_phrase(value) == text
 
 
@@ -656,5 +571,5 @@ def test_a_value_is_shown_as_in_yaml(value: object, text: str) -> None:
     ("items", "text"),
     [([], ""), (["a"], ": a"), (["a", "b"], ": a, b"), (["a", "b", "c"], ": a, b … and 1 more")],
 )
-def test_a_list_names_its_first_items_and_counts_the_rest(items: list[str], text: str) -> None:
+def test_list_names_its_first_items_and_counts_the_rest(items: list[str], text: str) -> None:
     assert list_phrase(items, most=2) == text
