@@ -1,7 +1,4 @@
-"""What holds for a whole run of the tests: how much is drawn of each property, and what a process need not do twice.
-
-Invariant: nothing here changes what a test finds.
-"""
+"""Settings of a whole test run: hypothesis profiles, garbage collection, and the order of tests in parallel runs."""
 
 import gc
 import os
@@ -21,23 +18,17 @@ from tests.join_cases import is_reported, join_cases
 from tests.world.product import AUTHORITY
 
 HERE = Path(__file__).parent
-STORIES = HERE / "conversations"
-SDK = (
-    "adapters/anthropic",
-    "evaluation",
-    "wiring/test_delegate.py",
-    "test_metis.py",
-    "wiring/test_judge.py",
-    "judge/llm/test_reply.py",
-)
-"""Who in tests/worker loads the model's SDK, which takes more than a second."""
-LOADING = (STORIES, *(HERE / "worker" / name for name in SDK))
+SDK = """
+adapters/anthropic evaluation wiring/test_delegate.py test_metis.py wiring/test_judge.py judge/llm/test_reply.py
+"""
+"""The tests in tests/worker that load the model's SDK, which takes more than a second."""
+LOADING = (HERE / "conversations", *(HERE / "worker" / name for name in SDK.split()))
 
 settings.register_profile("whole", deadline=None)  # timings decide no test
 settings.register_profile("quick", settings.get_profile("whole"), max_examples=20)  # CI draws all
 settings.load_profile("whole")
 
-sys.dont_write_bytecode = False  # the processes of a run import the same: one of them compiles it, for all
+sys.dont_write_bytecode = False  # one process compiles a module for all
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """All that is collected lives until the end: looking for garbage in it, again and again, takes longer than collecting."""
+    """Collected tests live until the end, so the garbage collector skips them."""
     gc.disable()
     try:
         share_compiling(session.config)
@@ -54,42 +45,38 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     finally:
         gc.enable()
         gc.freeze()
-        gc.set_threshold(10_000)  # a test leaves little: looking after every 700 things took a twenty-fifth of all
+        gc.set_threshold(10_000)  # a test leaves little garbage
 
 
 def share_compiling(config: pytest.Config) -> None:
-    """The processes of a run of everything begin at different modules: each finds compiled what others came by first."""
-    mine = getattr(config, "workerinput", None)
-    if mine is None or config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+    """Each process of a full run imports other modules first and finds the rest compiled."""
+    process = getattr(config, "workerinput", None)
+    if process is None or config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         return
     modules = sorted(".".join(path.relative_to(HERE.parent).with_suffix("").parts) for path in HERE.rglob("test_*.py"))
-    first = len(modules) * int(mine["workerid"].removeprefix("gw")) // mine["workercount"]
+    first = len(modules) * int(process["workerid"].removeprefix("gw")) // process["workercount"]
     for module in modules[first:] + modules[:first]:
-        with suppress(Exception, pytest.skip.Exception):  # collecting it will tell
+        with suppress(Exception, pytest.skip.Exception):  # the collection reports it
             import_module(module)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The stories first, since they take longest: so they stay in one process, whose product serves them all.
-
-    After them who loads the SDK: so that few processes do.
-    """
+    """Conversations run first in one process, then tests that load the SDK, so that few processes load it."""
     if hasattr(config, "workerinput"):
         items[:] = join_cases(items)
-    items.sort(key=lambda item: place(item.path))
+    items.sort(key=lambda item: position_of(item.path))
 
 
 @cache
-def place(module: Path) -> int:
-    """Whose turn it is."""
+def position_of(module: Path) -> int:
     around = {module, *module.parents}
     return next((number for number, path in enumerate(LOADING) if path in around), len(LOADING))
 
 
 @pytest.hookimpl
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """As pytest does it, but a process of a parallel run tells what is news: to send a report takes longer than many a test."""
+    """A process of a parallel run sends only the reports that count, since sending takes longer than many tests."""
     if not hasattr(item.config, "workerinput"):
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -102,11 +89,11 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.fixture(scope="session", autouse=True)
 def system_certificates() -> Iterator[dict[str, str]]:
-    """What the machine itself says of certificates, for who speaks to the world; nothing else in the tests does."""
-    said = {name: os.environ[name] for name in ("SSL_CERT_FILE",) if name in os.environ}  # noqa: TID251 - it is put aside
+    """The machine's own certificate variables, for tests that use the internet; all others trust the fake servers."""
+    variables = {name: os.environ[name] for name in ("SSL_CERT_FILE",) if name in os.environ}  # noqa: TID251 - the machine's own value
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(AUTHORITY))
-        yield said
+        yield variables
 
 
 @pytest.fixture

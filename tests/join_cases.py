@@ -1,7 +1,6 @@
-"""Many cases of one pure test as one item: setting up and reporting each would take longer than its call.
+"""Joins the cases of a test without fixtures into one item in the processes of a parallel run.
 
-Only in the processes of a parallel run; in one process each case is an item, and can be picked. Nor is it reported from
-there what went well before and after a call. Joins no case that has a fixture or a mark of its own. Invariant: every case runs, and each that fails is named.
+Every case runs, and each failed case is named; cases with fixtures or marks of their own are not joined.
 """
 
 import inspect
@@ -13,22 +12,22 @@ from typing import Any
 import pytest
 
 OF_EVERY_TEST = frozenset({"request", "system_certificates", "snapshot_check"})
-"""What also a test that asks for nothing is given."""
+"""Fixtures of every test."""
 
 Case = tuple[str, Mapping[str, Any]]
 
 
 def join_cases(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """The same tests in the same order, with one item for all cases that stand side by side."""
+    """The same tests in the same order, with one item for adjacent cases of a test."""
     joined: list[pytest.Item] = []
     for test, group in groupby(items, key=_test_of):
         members = list(group)
-        joined.extend(members if test is None or len(members) == 1 else [_joined(test[0], members)])
+        joined.extend(members if test is None or len(members) == 1 else [_join_members(test[0], members)])
     return joined
 
 
 def run_cases(test: Callable[..., object], cases: Sequence[Case]) -> None:
-    """Call *test* with all of *cases*. What fails is told at the end, by its name."""
+    """Call *test* with all *cases*, and raise all failures at the end with their case names."""
     failed: list[BaseException] = []
     for name, arguments in cases:
         try:
@@ -41,20 +40,18 @@ def run_cases(test: Callable[..., object], cases: Sequence[Case]) -> None:
 
 
 def is_reported(report: pytest.TestReport) -> bool:
-    """What a run counts or shows: each call, and a setting up or taking down that did not go well."""
+    """Each call, and each failed setup or teardown."""
     return report.when == "call" or not report.passed
 
 
 def _test_of(item: pytest.Item) -> tuple[pytest.Module, str] | None:
-    """The test whose pure case this is."""
-    if (
-        not isinstance(item, pytest.Function)
-        or not hasattr(item, "callspec")
-        or not isinstance(item.parent, pytest.Module)
-    ):
+    """The test whose case this is, if it has no fixture."""
+    if not isinstance(item, pytest.Function) or not isinstance(item.parent, pytest.Module):
         return None
-    given = set(_arguments(item))
-    is_pure = _parameters(item.obj) == given and set(item.fixturenames) - given <= OF_EVERY_TEST
+    if not hasattr(item, "callspec"):
+        return None
+    arguments = set(_arguments(item))
+    is_pure = _parameters(item.obj) == arguments and set(item.fixturenames) - arguments <= OF_EVERY_TEST
     is_plain = all(mark.name == "parametrize" and not mark.kwargs.get("indirect") for mark in item.iter_markers())
     return (item.parent, item.originalname) if is_pure and is_plain else None
 
@@ -64,7 +61,7 @@ def _parameters(test: Callable[..., object]) -> set[str]:
     return set(inspect.signature(test).parameters)
 
 
-def _joined(module: pytest.Module, members: Sequence[pytest.Item]) -> pytest.Item:
+def _join_members(module: pytest.Module, members: Sequence[pytest.Item]) -> pytest.Item:
     functions = [member for member in members if isinstance(member, pytest.Function)]
     test, name = functions[0].obj, functions[0].originalname
     cases = [(member.name.partition("[")[2][:-1], _arguments(member)) for member in functions]

@@ -1,4 +1,4 @@
-"""The image, without a container engine: each line of the Dockerfile is linted, and run in a folder of its own."""
+"""The Dockerfile, linted and run in a folder without a container engine, and the configuration of Fly."""
 
 import os
 import re
@@ -26,31 +26,27 @@ def instructions() -> list[tuple[str, str]]:
     return [(line.split()[0], line.split(maxsplit=1)[1]) for line in lines]
 
 
-def test_the_dockerfile_passes_its_linter() -> None:
+def test_dockerfile_passes_its_linter() -> None:
     linted = subprocess.run([BIN / "hadolint", ROOT / "Dockerfile"], capture_output=True, text=True, check=False)
     assert (linted.returncode, linted.stdout) == (0, "")
 
 
-def test_the_image_runs_as_nobody_special_and_starts_the_door() -> None:
-    said = dict(instructions())
-    assert said["USER"] == "10001"
-    assert said["CMD"] == '["assay", "serve"]'
-    assert said["STOPSIGNAL"] == "SIGTERM"
+def test_image_runs_unprivileged_and_starts_the_web_server() -> None:
+    commands = dict(instructions())
+    assert commands["USER"] == "10001"
+    assert commands["CMD"] == '["assay", "serve"]'
+    assert commands["STOPSIGNAL"] == "SIGTERM"
 
 
-def test_what_is_copied_is_what_the_build_context_lets_in() -> None:
+def test_copied_files_are_those_of_the_build_context() -> None:
     ignore = (ROOT / ".dockerignore").read_text().splitlines()
-    copied = [
-        name
-        for word, rest in instructions()
-        if word == "COPY" and not rest.startswith("--from")
-        for name in rest.split()[:-1]
-    ]
+    copies = [rest for word, rest in instructions() if word == "COPY" and not rest.startswith("--from")]
+    copied = [name for rest in copies for name in rest.split()[:-1]]
     assert {f"!{name}" for name in copied} == {line for line in ignore if line.startswith("!")}
     assert all((ROOT / name).exists() for name in copied)
 
 
-def test_the_build_steps_make_an_environment_whose_commands_start(
+def test_build_steps_make_an_environment_whose_commands_start(
     tmp_path: Path, system_certificates: dict[str, str]
 ) -> None:
     source, target = tmp_path / "src", tmp_path / "opt"
@@ -92,7 +88,7 @@ def copy(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def test_fly_runs_the_commands_of_the_image_and_asks_the_routes_of_the_door() -> None:
+def test_fly_runs_the_image_commands_and_probes_the_web_server() -> None:
     fly = tomllib.loads((ROOT / "fly.toml").read_text())
     assert fly["processes"] == {"web": "assay serve", "worker": "assay work"}
     port = re.search(r"ASSAY_PORT=(\d+)", (ROOT / "Dockerfile").read_text())
@@ -102,7 +98,7 @@ def test_fly_runs_the_commands_of_the_image_and_asks_the_routes_of_the_door() ->
     assert signal.Signals[fly["kill_signal"]] is signal.SIGTERM
 
 
-def test_fly_gives_judges_the_time_that_they_are_promised_and_shows_figures_to_nobody_outside() -> None:
+def test_fly_grants_the_stop_grace_and_keeps_metrics_private() -> None:
     fly = tomllib.loads((ROOT / "fly.toml").read_text())
     stops_in = float(fly["env"]["ASSAY_STOP_GRACE"]) + sum(patience for _, patience in STOP_SEQUENCE) + 5
     assert stops_in < fly["kill_timeout"]

@@ -46,11 +46,8 @@ def imports() -> Mapping[str, frozenset[str]]:
 def cycles_of(imported: Mapping[str, Iterable[str]]) -> list[frozenset[str]]:
     """The groups of modules that import one another, directly or through others."""
     reached = {module: reachable(module, imported) for module in imported}
-    groups = {
-        frozenset(other for other in reached[module] if module in reached[other])
-        for module in imported
-        if module in reached[module]
-    }
+    cyclic = [module for module in imported if module in reached[module]]
+    groups = {frozenset(other for other in reached[module] if module in reached[other]) for module in cyclic}
     return sorted(groups, key=sorted)
 
 
@@ -82,24 +79,21 @@ def banned_locals(tree: ast.Module) -> list[str]:
     """Each assignment, parameter and loop variable with a banned name, inside functions."""
     functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
     inside = {id(node): node for function in functions for node in ast.walk(function)}
-    names = [
-        node.arg if isinstance(node, ast.arg) else node.id
-        for node in inside.values()
-        if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
-    ]
-    return [name for name in names if name in LOCALS]
+    parameters = [node.arg for node in inside.values() if isinstance(node, ast.arg)]
+    names = [node.id for node in inside.values() if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    return [name for name in parameters + names if name in LOCALS]
 
 
 TREES = {path: ast.parse(path.read_text("utf-8")) for path in files(ROOT, PRODUCT, "py")}
 
 
-def test_a_class_name_occurs_once_in_the_product() -> None:
+def test_class_name_occurs_once_in_the_product() -> None:
     assert duplicate_class_names(TREES.values()) == []
 
 
 def test_no_local_variable_has_a_banned_name() -> None:
-    found = {str(path.relative_to(ROOT)): names for path, tree in TREES.items() if (names := banned_locals(tree))}
-    assert found == {}, "Name it for what it holds (LOCALS)"
+    banned = {str(path.relative_to(ROOT)): names for path, tree in TREES.items() if (names := banned_locals(tree))}
+    assert banned == {}, "Name it for what it holds (LOCALS)"
 
 
 def test_docstrings_logs_help_and_docs_hold_no_banned_word() -> None:
@@ -107,11 +101,11 @@ def test_docstrings_logs_help_and_docs_hold_no_banned_word() -> None:
     pages = [*files(ROOT, ("docs",), "md"), ROOT / "README.md"]
     prose = [ROOT / "tests/golden/prose" / name for name in ("log_messages.txt", "help.txt")]
     texts |= {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in (*pages, *prose)}
-    found = {name: sorted(set(BANNED.findall(text))) for name, text in texts.items() if BANNED.search(text)}
-    assert found == {}, "Say it in terms of the field (PHRASES)"
+    banned = {name: sorted(set(BANNED.findall(text))) for name, text in texts.items() if BANNED.search(text)}
+    assert banned == {}, "Say it in terms of the field (PHRASES)"
 
 
-def test_the_contracts_of_imports_have_no_exception() -> None:
+def test_import_contracts_have_no_exception() -> None:
     assert ignored_imports((ROOT / "pyproject.toml").read_text("utf-8")) == 0
 
 
@@ -119,12 +113,8 @@ def test_no_modules_import_one_another() -> None:
     assert cycles_of(imports()) == []
 
 
-def test_a_class_name_counts_once_however_many_classes_have_it() -> None:
-    modules = [
-        ast.parse("class Place: ...\nclass Pull: ..."),
-        ast.parse("class Place: ..."),
-        ast.parse("class Place: ..."),
-    ]
+def test_duplicate_class_name_is_listed_once() -> None:
+    modules = [ast.parse(f"class Place: ...\n{more}") for more in ("class Pull: ...", "", "")]
     assert duplicate_class_names(modules) == ["Place"]
 
 
@@ -150,6 +140,6 @@ def test_banned_local_names_are_bound_inside_functions() -> None:
     assert sorted(banned_locals(ast.parse(code))) == ["found", "given", "one", "told"]
 
 
-def test_ignored_imports_of_all_contracts_are_exceptions() -> None:
+def test_ignored_imports_of_all_contracts_are_counted() -> None:
     contract = '[[tool.importlinter.contracts]]\nname = "x"\n'
     assert ignored_imports(f'{contract}ignore_imports = ["a -> b", "c -> d"]\n{contract}') == 2

@@ -1,4 +1,4 @@
-"""What the README shows is what its commands print."""
+"""The README shows what its commands print."""
 
 import re
 import subprocess
@@ -9,10 +9,9 @@ ROOT = Path(__file__).resolve().parent.parent
 CHANGING = re.compile(r"^(Judged by  code checks alone, )\d+( ms)$|^(Verdict    )[0-9a-f-]{36}$", re.MULTILINE)
 
 
-def test_the_example_prints_what_the_readme_shows(tmp_path: Path) -> None:
-    shown = re.search(
-        r"<!-- example:begin -->\n```\n(.*?)```\n<!-- example:end -->", (ROOT / "README.md").read_text(), re.DOTALL
-    )
+def test_example_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    example = re.compile(r"<!-- example:begin -->\n```\n(.*?)```\n<!-- example:end -->", re.DOTALL)
+    shown = example.search((ROOT / "README.md").read_text())
     assert shown is not None
     command = [Path(sys.executable).with_name("assay"), "judge", "--example"]
     environ = {"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(tmp_path), "ASSAY_DATA_DIR": str(tmp_path / "state")}
@@ -23,13 +22,12 @@ def test_the_example_prints_what_the_readme_shows(tmp_path: Path) -> None:
 
 def steady(text: str) -> str:
     """Without what differs from run to run."""
-    return CHANGING.sub(lambda found: f"{found[1] or found[3]}...{found[2] or ''}", text)
+    return CHANGING.sub(lambda match: f"{match[1] or match[3]}...{match[2] or ''}", text)
 
 
-def test_every_command_in_the_readme_exists() -> None:
+def test_commands_in_the_readme_exist() -> None:
     readme = (ROOT / "README.md").read_text()
-    told = subprocess.run(
-        [Path(sys.executable).with_name("assay"), "--help"], capture_output=True, text=True, check=True
-    )
+    command = [Path(sys.executable).with_name("assay"), "--help"]
+    help_output = subprocess.run(command, capture_output=True, text=True, check=True)
     named = set(re.findall(r"`(?:\./)?assay (\w+)", readme))
-    assert named <= set(re.findall(r"^    (\w+)(?:  |$)", told.stdout, re.MULTILINE)), named
+    assert named <= set(re.findall(r"^    (\w+)(?:  |$)", help_output.stdout, re.MULTILINE)), named

@@ -1,4 +1,4 @@
-"""What ships under a version stays what it is: the operator has verdicts on record that name it."""
+"""A shipped rubric keeps its content as long as its version, since recorded verdicts name it."""
 
 from pathlib import Path
 
@@ -18,14 +18,14 @@ RELEASED = {
     "ci_check 2": "2d2c6ec72207a7b66ca5d5da74e40900a67e56c3b42d7dfcdb835e148d186c6d",
     "pull_request 1": "a3e1c8a58574416ebb43491948070894078a6440d3a77bf7a588692f23df4a59",
 }
-"""Raise the version of a file in `rubrics/` with every edit of what it says, and put the new one here."""
+"""Raise the version with every edit of a file in `rubrics/`, and add the new digest."""
 
 
-@pytest.mark.parametrize("rubric", shipped_rubrics(), ids=lambda one: one.id)
-def test_a_rubric_that_ships_says_what_its_version_stands_for(rubric: VersionedRubric) -> None:
+@pytest.mark.parametrize("rubric", shipped_rubrics(), ids=lambda rubric: rubric.id)
+def test_shipped_rubric_matches_its_version(rubric: VersionedRubric) -> None:
     assert RELEASED.get(f"{rubric.id} {rubric.version}") == rubric_digest(rubric), "raise its version: it was edited"
 
 
-def test_every_rubric_that_ships_is_held_to_its_version() -> None:
+def test_each_shipped_rubric_has_a_version() -> None:
     files = (Path(__file__).parent.parent / "rubrics").glob("*.yml")
-    assert {one.stem for one in files} == {one.id for one in shipped_rubrics()}
+    assert {path.stem for path in files} == {path.id for path in shipped_rubrics()}

@@ -1,4 +1,4 @@
-"""The wheel is complete: installed anywhere, run from anywhere, it finds its prompts and rubrics."""
+"""The wheel finds its prompts and rubrics wherever it is installed and run."""
 
 import os
 import subprocess
@@ -15,11 +15,9 @@ pytestmark = pytest.mark.slow
 
 
 def run(*command: str | Path, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run it in an environment that holds only what is named, and a PATH."""
-    bare = {"PATH": os.environ["PATH"], "HOME": str(cwd)}  # noqa: TID251 - a child needs its PATH
-    return subprocess.run(
-        [str(part) for part in command], cwd=cwd, env={**bare, **environ}, capture_output=True, text=True, check=False
-    )
+    """Run a command with only these variables, a PATH and a HOME."""
+    variables = {"PATH": os.environ["PATH"], "HOME": str(cwd), **environ}  # noqa: TID251 - a child needs its PATH
+    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +30,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fresh environment with only the wheel in it; the dependencies are those of this environment."""
     folder = tmp_path_factory.mktemp("elsewhere")
     venv.create(folder / "env", with_pip=True)
@@ -45,7 +43,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_wheel_holds_its_prompts_rubrics_and_scripts(wheel: Path) -> None:
+def test_wheel_holds_its_prompts_rubrics_and_scripts(wheel: Path) -> None:
     names = run(sys.executable, "-m", "zipfile", "-l", wheel, cwd=wheel.parent).stdout
     for room in ("prompts", "rubrics"):
         for path in (ROOT / room).rglob("*.*"):
@@ -54,9 +52,9 @@ def test_the_wheel_holds_its_prompts_rubrics_and_scripts(wheel: Path) -> None:
         assert str(path.relative_to(ROOT)) in names
 
 
-def test_the_installed_command_judges_from_any_folder(installed: Path, tmp_path: Path) -> None:
+def test_installed_command_judges_from_any_folder(environment: Path, tmp_path: Path) -> None:
     judged = run(
-        installed / "env/bin/assay", "judge", "--example", cwd=tmp_path, ASSAY_DATA_DIR=str(installed / "state")
+        environment / "env/bin/assay", "judge", "--example", cwd=tmp_path, ASSAY_DATA_DIR=str(environment / "state")
     )
     assert (judged.returncode, judged.stderr) == (1, ""), judged.stdout + judged.stderr
     assert "half_finished" in judged.stdout or "half finished" in judged.stdout

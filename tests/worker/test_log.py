@@ -1,4 +1,4 @@
-"""Logs are one JSON object a line, and every line about a request carries its id."""
+"""Log lines are JSON objects, and lines about a request carry its fields."""
 
 import json
 import subprocess
@@ -22,19 +22,19 @@ except ZeroDivisionError:
 """
 
 
-def test_every_line_is_an_object_with_its_fields_and_its_traceback() -> None:
-    said = subprocess.run([sys.executable, "-c", SPEAKER], capture_output=True, text=True, check=True)
-    first, second = map(json.loads, said.stderr.splitlines())
+def test_log_line_is_an_object_with_fields_and_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", SPEAKER], capture_output=True, text=True, check=True)
+    first, second = map(json.loads, done.stderr.splitlines())
     assert (first["event"], first["level"], first["fence"], first["logger"]) == ("judged it", "info", 7, "worker.x")
     assert first["timestamp"].endswith("Z")
     assert "ZeroDivisionError" in second["exception"]
-    assert said.stdout == ""
+    assert done.stdout == ""
 
 
-def test_a_library_says_no_more_than_was_asked_for() -> None:
+def test_library_logs_only_the_configured_level() -> None:
     quiet = SPEAKER.replace("INFO", "ERROR").replace(".info(", ".warning(")
-    said = subprocess.run([sys.executable, "-c", quiet], capture_output=True, text=True, check=True)
-    assert [json.loads(line)["event"] for line in said.stderr.splitlines()] == ["failed"]
+    done = subprocess.run([sys.executable, "-c", quiet], capture_output=True, text=True, check=True)
+    assert [json.loads(line)["event"] for line in done.stderr.splitlines()] == ["failed"]
 
 
 REQUEST_SPEAKER = """
@@ -43,22 +43,22 @@ from worker.log import log_json
 from worker.log import bind_log_fields
 
 log_json("INFO")
-log = logging.getLogger("somebody.elses")
+log = logging.getLogger("another.library")
 with bind_log_fields({"delivery_id": "guid-1", "number": 3}):
     log.info("asked", extra={"number": 4})
 log.info("done")
 """
 
 
-def test_a_request_is_told_by_its_delivery_its_pull_request_and_its_head() -> None:
+def test_request_is_logged_by_delivery_pull_request_and_head() -> None:
     request = judge_request(delivery_id="guid-1")
-    known = {"delivery_id": "guid-1", "repository": "acme/widgets", "number": 1, "head_sha": HEAD}
-    assert log_fields(request) == known
-    assert log_fields(request, NEWER) == {**known, "head_sha": NEWER}
+    fields = {"delivery_id": "guid-1", "repository": "acme/widgets", "number": 1, "head_sha": HEAD}
+    assert log_fields(request) == fields
+    assert log_fields(request, NEWER) == {**fields, "head_sha": NEWER}
 
 
-def test_whatever_is_logged_about_a_request_carries_its_fields_and_what_a_line_says_itself_stands() -> None:
-    said = subprocess.run([sys.executable, "-c", REQUEST_SPEAKER], capture_output=True, text=True, check=True)
-    during, after = map(json.loads, said.stderr.splitlines())
+def test_bound_fields_are_logged_unless_the_line_sets_them() -> None:
+    done = subprocess.run([sys.executable, "-c", REQUEST_SPEAKER], capture_output=True, text=True, check=True)
+    during, after = map(json.loads, done.stderr.splitlines())
     assert (during["delivery_id"], during["number"]) == ("guid-1", 4)
     assert "delivery_id" not in after

@@ -1,4 +1,4 @@
-"""`python -m worker` that can't start says why, in one line."""
+"""Startup errors of `python -m worker`."""
 
 import os
 import subprocess
@@ -12,17 +12,13 @@ KEYS = "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="
 
 
 def start(tmp_path: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "worker"],
-        env={"PATH": os.defpath, "ASSAY_DATA_DIR": str(tmp_path), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    variables = {"PATH": os.defpath, "ASSAY_DATA_DIR": str(tmp_path), **environment}
+    command = [sys.executable, "-m", "worker"]
+    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
-    ("environment", "status", "said"),
+    ("environment", "status", "message"),
     [
         ({"ASSAY_WORKERS": "many"}, 2, 'ASSAY_WORKERS is "many"'),
         pytest.param({"REDIS_URL": NOWHERE}, 2, "ASSAY_STORE_KEYS is not set", marks=pytest.mark.slow),
@@ -33,8 +29,10 @@ def start(tmp_path: Path, **environment: str) -> "subprocess.CompletedProcess[st
         ),
     ],
 )
-def test_what_is_missing_is_named(tmp_path: Path, environment: dict[str, str], status: int, said: str) -> None:
+def test_startup_error_names_what_is_missing(
+    tmp_path: Path, environment: dict[str, str], status: int, message: str
+) -> None:
     done = start(tmp_path, **environment)
     assert (done.returncode, done.stdout) == (status, "")
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -22,24 +22,24 @@ bytearray(1 << 27)
 """
 
 
-def taking(*most: int, preexec: str = "") -> tuple[str, str]:
+def run_limited(*most: int, preexec: str = "") -> tuple[str, str]:
     command = [sys.executable, "-c", preexec + TAKES, *map(str, most)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     return ended.stdout, (ended.stderr.splitlines() or [""])[-1]
 
 
-def test_a_process_gets_what_it_may_have_and_no_more() -> None:
-    assert taking(1 << 26) == ("kept\n", "MemoryError")
-    assert taking(1 << 28) == ("kept\n", "")
+def test_process_cannot_exceed_its_memory_limit() -> None:
+    assert run_limited(1 << 26) == ("kept\n", "MemoryError")
+    assert run_limited(1 << 28) == ("kept\n", "")
 
 
-def test_what_somebody_else_bounded_is_not_widened() -> None:
+def test_existing_memory_limit_is_not_widened() -> None:
     hard = "import resource; resource.setrlimit(resource.RLIMIT_DATA, (1 << 27, 1 << 27))\n"
-    assert taking(1 << 30, preexec=hard) == ("kept\n", "MemoryError")
-    assert taking(1 << 26, preexec=hard.replace("27", "30")) == ("kept\n", "MemoryError"), "the narrower of both"
+    assert run_limited(1 << 30, preexec=hard) == ("kept\n", "MemoryError")
+    assert run_limited(1 << 26, preexec=hard.replace("27", "30")) == ("kept\n", "MemoryError"), "the narrower of both"
 
 
-def test_where_the_kernel_does_not_count_nothing_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_not_limited_on_an_unsupported_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     limit_memory(0)
     assert len(bytearray(1 << 24)) == 1 << 24
@@ -52,20 +52,20 @@ from worker.process_limits import COLLECTOR_THRESHOLDS, collect_rarely
 
 old = [[] for _ in range(100)]
 collect_rarely()
-print(gc.isenabled(), gc.get_threshold() == COLLECTOR_THRESHOLDS, any(one is old for one in gc.get_objects()))
+print(gc.isenabled(), gc.get_threshold() == COLLECTOR_THRESHOLDS, any(item is old for item in gc.get_objects()))
 looks = []
 gc.callbacks.append(lambda phase, _: looks.append(phase))
 for _ in range(3 * COLLECTOR_THRESHOLDS[0]):
-    one = []
-    one.append(one)
+    cycle = []
+    cycle.append(cycle)
 print(looks.count("start"))
 """
 
 
-def test_what_was_there_is_left_alone_and_new_circles_are_found_now_and_then() -> None:
-    told = subprocess.run([sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True).stdout
-    assert told.split() == ["True", "True", "False", told.split()[-1]]
-    assert 2 <= int(told.split()[-1]) <= 4
+def test_collector_skips_old_objects_and_runs_rarely() -> None:
+    printed = subprocess.run([sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True).stdout
+    assert printed.split() == ["True", "True", "False", printed.split()[-1]]
+    assert 2 <= int(printed.split()[-1]) <= 4
 
 
 PARENT = """
@@ -84,13 +84,13 @@ sys.stdin.read()
 """
 
 
-def parent_of_one(*, that_thinks_its_parent_is: int) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-c", PARENT, str(that_thinks_its_parent_is)]
+def start_parent(*, known_parent: int) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", PARENT, str(known_parent)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def test_a_child_ends_with_its_parent_however_that_ended() -> None:
-    parent = parent_of_one(that_thinks_its_parent_is=0)
+def test_child_ends_with_its_parent() -> None:
+    parent = start_parent(known_parent=0)
     assert parent.stdout is not None
     child = os.pidfd_open(int(parent.stdout.readline()))
     parent.send_signal(signal.SIGKILL)
@@ -99,7 +99,7 @@ def test_a_child_ends_with_its_parent_however_that_ended() -> None:
     os.close(child)
 
 
-def test_a_child_whose_parent_is_gone_already_ends_at_once() -> None:
-    parent = parent_of_one(that_thinks_its_parent_is=1)
-    said, _ = parent.communicate()
-    assert said == f"{signal.SIGKILL.value}\n"
+def test_child_without_a_parent_ends_immediately() -> None:
+    parent = start_parent(known_parent=1)
+    printed, _ = parent.communicate()
+    assert printed == f"{signal.SIGKILL.value}\n"

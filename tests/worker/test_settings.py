@@ -1,4 +1,4 @@
-"""Settings: how each is read, and that what is wrong is one message: the variable, what is expected and where to get it."""
+"""Settings: how each is read, and the error message of each malformed one."""
 
 import base64
 from decimal import Decimal
@@ -72,7 +72,7 @@ CANARY = {"ASSAY_CANARY_RUBRIC": "/x.yml", "ASSAY_CANARY_PROMPT": "/x.md", "ASSA
         ({"ASSAY_METRICS_ADDRESS": "metrics:1"}, "metrics_address", ("metrics", 1)),
     ],
 )
-def test_a_setting_is_read_or_has_its_default(environ: dict[str, str], field: str, value: object) -> None:
+def test_setting_is_read_or_has_its_default(environ: dict[str, str], field: str, value: object) -> None:
     assert attrgetter(field)(read_settings(environ)) == value
 
 
@@ -92,7 +92,7 @@ IN_BASE64, OTHER_IN_BASE64 = (base64.b64encode(key.encode()).decode() for key in
         (f"{IN_BASE64} {{folder}}/old.pem", [KEY, OTHER_KEY]),
     ],
 )
-def test_private_keys_are_taken_in_every_usual_form(value: str, keys: list[str], tmp_path: Path) -> None:
+def test_private_keys_are_read_in_every_common_form(value: str, keys: list[str], tmp_path: Path) -> None:
     (tmp_path / "new.pem").write_text(KEY)
     (tmp_path / "old.pem").write_text(OTHER_KEY)
     environ = {**APP, "ASSAY_APP_PRIVATE_KEY": value.format(folder=tmp_path), "ASSAY_WEBHOOK_SECRET": "new old"}
@@ -108,7 +108,7 @@ CELLS = {"REDIS_URL": "redis://main", "ASSAY_CELLS": "west=rediss://:pw@west\nea
     ("environ", "url"),
     [({}, "redis://main"), ({"ASSAY_CELL": "main"}, "redis://main"), ({"ASSAY_CELL": "west"}, "rediss://:pw@west")],
 )
-def test_a_process_works_on_the_redis_of_its_cell(environ: dict[str, str], url: str) -> None:
+def test_process_uses_the_redis_of_its_cell(environ: dict[str, str], url: str) -> None:
     settings = read_settings({**CELLS, **environ})
     assert settings.redis_url is not None
     assert settings.redis_url.get_secret_value() == url
@@ -120,7 +120,7 @@ def test_a_process_works_on_the_redis_of_its_cell(environ: dict[str, str], url: 
 
 def test_secrets_never_show_in_a_repr() -> None:
     settings = read_settings({**APP, "ANTHROPIC_API_KEY": "sk-ant-1", "REDIS_URL": "redis://:pw@h"})
-    assert not [one for one in ("hush", "abc", "sk-ant-1", "pw@h") if one in repr(settings)]
+    assert not [secret for secret in ("hush", "abc", "sk-ant-1", "pw@h") if secret in repr(settings)]
 
 
 def without(name: str) -> dict[str, str]:
@@ -191,14 +191,14 @@ def without(name: str) -> dict[str, str]:
         ),
     ],
 )  # fmt: skip
-def test_a_malformed_setting_is_refused_by_name_with_what_is_expected(environ: dict[str, str], problem: str) -> None:
+def test_malformed_setting_is_refused_by_name(environ: dict[str, str], problem: str) -> None:
     with pytest.raises(SettingError) as refused:
         read_settings(environ)
     assert str(refused.value).startswith(f"{problem} Expected: ")
     assert refused.value.variable == problem.split(maxsplit=1)[0]
 
 
-def test_where_to_get_a_setting_is_told_where_it_is_no_free_choice() -> None:
+def test_setting_error_says_where_to_get_the_value() -> None:
     with pytest.raises(SettingError) as free:
         read_settings({"ASSAY_WORKERS": "foo"})
     assert str(free.value) == 'ASSAY_WORKERS is "foo". Expected: how many pull requests are judged at a time.'
@@ -208,19 +208,19 @@ def test_where_to_get_a_setting_is_told_where_it_is_no_free_choice() -> None:
         read_settings({}).require_app()
 
 
-def test_what_is_read_and_what_is_documented_are_the_same_variables() -> None:
+def test_read_and_documented_variables_are_the_same() -> None:
     tables = (APP_FIELDS, AUTHORS, CAPS, MODEL, PLAIN, SERVER, SHADOW, TIMING)
     read = {name for table in tables for name, _ in table.values()} | {"ASSAY_DATA_DIR", *OPT_IN_SETTINGS}
     assert sorted(read) == sorted(variable.name for variable in VARIABLES)
 
 
 @pytest.mark.parametrize(("value", "names"), [("0.25", Timing.__match_args__), ("0", tuple(ZERO_ALLOWED))])
-def test_every_duration_can_be_set_and_not_to_wait_is_a_choice(value: str, names: tuple[str, ...]) -> None:
+def test_each_duration_can_be_set_and_some_to_zero(value: str, names: tuple[str, ...]) -> None:
     timing = read_settings({f"ASSAY_{name.upper()}": value for name in names}).timing
     assert {getattr(timing, name) for name in names} == {float(value)}
 
 
-def test_a_duration_may_be_zero_only_where_something_can_be_done_in_it() -> None:
+def test_zero_is_refused_for_durations_that_need_time() -> None:
     needed = {
         "lease", "hold", "open_hold", "leader", "sweep", "tick", "github_timeout", "redis_timeout", "check_deadline",
     }  # fmt: skip
