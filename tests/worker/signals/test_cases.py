@@ -1,25 +1,36 @@
 """Each signal fires where its cases say, and nowhere else."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import cycle
 from operator import itemgetter
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from tests.worker.signals.cases import FIXTURES, Case, read_cases
+from tests.worker.signals.conftest import CaseRunner
 from worker.domain.dossier import Dossier
 from worker.signals.analysis.change import CodeChange
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import Signal, SignalKind, SignalScope
 
-CASES: Final = [case for path in sorted(FIXTURES.rglob("*.diff")) for case in read_cases(path)]
-HALF_FINISHED: Final = [case for case in CASES if case.firings and case.path.is_relative_to(FIXTURES / "half_finished")]
+MODULES: Final = sorted({str(path.parent.relative_to(FIXTURES)) for path in FIXTURES.rglob("*.diff")})
+HALF_FINISHED: Final = [module for module in MODULES if module.startswith("half_finished/")]
 FOREIGN_FOLDERS: Final = ("tests", "vendor", "fixtures", "templates", "examples/starter")
 
 
-def case_id(case: object) -> str:
-    return f"{case.path.relative_to(FIXTURES).with_suffix('')}: {case.name}" if isinstance(case, Case) else str(case)
+@cache
+def cases_of(module: str) -> tuple[Case, ...]:
+    return tuple(case for path in sorted((FIXTURES / module).glob("*.diff")) for case in read_cases(path))
+
+
+def firing_cases(module: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    return ((case_id(case), {"case": case}) for case in cases_of(module) if case.firings)
+
+
+def case_id(case: Case) -> str:
+    return f"{case.path.relative_to(FIXTURES).with_suffix('')}: {case.name}"
 
 
 def module_of(signal: Signal) -> str:
@@ -27,7 +38,7 @@ def module_of(signal: Signal) -> str:
 
 
 def signals_of(case: Case) -> list[Signal]:
-    """Those of the module that the folder is named after."""
+    """The signals of the module that the case's folder is named after."""
     return [signal for signal in SIGNALS if module_of(signal) == str(case.path.parent.relative_to(FIXTURES))]
 
 
@@ -36,8 +47,12 @@ def fired_in(dossiers: Iterable[Dossier], signals: list[Signal]) -> list[str]:
     return [finding.signal for change in changes for signal in signals for finding in signal.findings(change)]
 
 
-@pytest.mark.parametrize("case", CASES, ids=case_id)
-def test_the_signals_of_a_module_fire_where_the_case_says_and_nowhere_else(case: Case) -> None:
+@pytest.mark.parametrize("module", MODULES)
+def test_signals_of_a_module_fire_exactly_where_its_cases_say(module: str, run_each: CaseRunner) -> None:
+    run_each(check_firings, ((case_id(case), {"case": case}) for case in cases_of(module)))
+
+
+def check_firings(case: Case) -> None:
     signals = signals_of(case)
     facts = {signal.name for signal in signals if signal.kind is SignalKind.FACT}
     expected = sorted(case.firings, key=itemgetter(0))
@@ -52,26 +67,37 @@ def test_the_signals_of_a_module_fire_where_the_case_says_and_nowhere_else(case:
             assert {name: getattr(finding, name) for name in wanted} == wanted, place
 
 
-@pytest.mark.parametrize("case", HALF_FINISHED, ids=case_id)
-def test_half_finished_work_that_was_there_before_is_not_new(case: Case) -> None:
-    with_an_empty_line = {name: f"{text}\n" for name, text in case.after.items()}
-    assert fired_in(case.dossiers_of(case.after, with_an_empty_line), signals_of(case)) == []
+@pytest.mark.parametrize("module", HALF_FINISHED)
+def test_half_finished_work_of_the_base_is_not_reported(module: str, run_each: CaseRunner) -> None:
+    run_each(check_unfinished_base, firing_cases(module))
 
 
-@pytest.mark.parametrize(("folder", "case"), [*zip(cycle(FOREIGN_FOLDERS), HALF_FINISHED)], ids=case_id)
-def test_half_finished_work_outside_of_production_code_is_nothing(folder: str, case: Case) -> None:
-    before, after = ({f"{folder}/{name}": text for name, text in texts.items()} for texts in (case.before, case.after))
+def check_unfinished_base(case: Case) -> None:
+    with_empty_line = {path: f"{text}\n" for path, text in case.after.items()}
+    assert fired_in(case.dossiers_of(case.after, with_empty_line), signals_of(case)) == []
+
+
+@pytest.mark.parametrize("module", HALF_FINISHED)
+def test_half_finished_work_outside_production_code_is_not_reported(module: str, run_each: CaseRunner) -> None:
+    folders = cycle(FOREIGN_FOLDERS)
+    run_each(check_foreign_folder, [(name, {**case, "folder": next(folders)}) for name, case in firing_cases(module)])
+
+
+def check_foreign_folder(case: Case, folder: str) -> None:
+    before, after = ({f"{folder}/{path}": text for path, text in texts.items()} for texts in (case.before, case.after))
     signals = [signal for signal in signals_of(case) if signal.scope is SignalScope.PRODUCTION]
     assert fired_in(case.dossiers_of(before, after), signals) == []
 
 
-def test_each_file_of_cases_stands_beside_its_module_and_is_named_after_its_outcome() -> None:
-    assert {str(case.path.parent.relative_to(FIXTURES)) for case in CASES} <= set(map(module_of, SIGNALS))
-    assert [case.name for case in CASES if case.path.name.startswith("reject_") is not bool(case.firings)] == []
-    assert len(set(map(case_id, CASES))) == len(CASES)
+def test_case_files_are_named_after_their_signal_module_and_outcome() -> None:
+    assert set(MODULES) <= set(map(module_of, SIGNALS))
+    cases = [case for module in MODULES for case in cases_of(module)]
+    assert [case.name for case in cases if case.path.name.startswith("reject_") is not bool(case.firings)] == []
+    assert len(set(map(case_id, cases))) == len(cases)
 
 
-def test_each_signal_that_is_tested_by_cases_fires_in_some_and_stays_silent_in_others() -> None:
-    silent = {signal.name for case in CASES if not case.firings for signal in signals_of(case)}
-    firing = {place[0] for case in CASES for place, _ in case.firings}
+def test_signal_with_cases_fires_in_some_and_stays_silent_in_others() -> None:
+    cases = [case for module in MODULES for case in cases_of(module)]
+    silent = {signal.name for case in cases if not case.firings for signal in signals_of(case)}
+    firing = {place[0] for case in cases for place, _ in case.firings}
     assert firing == silent

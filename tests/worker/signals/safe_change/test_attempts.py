@@ -1,16 +1,19 @@
-"""No attempt to have a harmful change accepted as documentation succeeds: files before and after it, with the diff of a real git."""
+"""Harmful changes presented as documentation are not accepted: files before and after each, with the diff of a real git."""
 
 import json
+import re
 import subprocess
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from subprocess import PIPE
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pytest
 
+from tests.worker.signals.conftest import CaseRunner
 from tests.worker.signals.samples import RUBRIC, plain_dossier
 from worker.domain.dossier import Dossier
 from worker.signals.heuristic_opinion import form_opinion
@@ -37,10 +40,9 @@ def attempts(name: str) -> tuple[Attempt, ...]:
 @cache
 def dossiers(name: str, *, texts: bool) -> tuple[Dossier, ...]:
     """Their dossiers, with or without the whole texts after the change."""
-    rows = attempts(name)
     return tuple(
         plain_dossier(diff, row.title, files=_texts(row) if texts else None)
-        for row, diff in zip(rows, _diffs(rows), strict=True)
+        for row, diff in zip(attempts(name), diffs(name), strict=True)
     )
 
 
@@ -61,22 +63,26 @@ def _bytes(file: dict[str, Any], side: str) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogateescape")
 
 
-def _diffs(rows: Sequence[Attempt]) -> list[str]:
-    """All diffs by one git that writes the trees and one that compares them."""
+@cache
+def diffs(name: str) -> tuple[str, ...]:
+    """The diff of each attempt, from one git that writes the trees and one that compares them."""
+    rows = attempts(name)
+    stream = b"".join(
+        part for at, row in enumerate(rows) for side in ("before", "after") for part in _commands(at, row, side)
+    )
     with TemporaryDirectory() as folder:
-        git = ("git", "-C", folder)
-        subprocess.run([*git, "init", "-q", "--bare"], check=True)
-        stream = b"".join(
-            part for at, row in enumerate(rows) for side in ("before", "after") for part in _commands(at, row, side)
-        )
-        subprocess.run([*git, "fast-import", "--quiet"], input=stream, check=True)
-        pairs = [f"{_ref(at, 'before')} {_ref(at, 'after')}" for at in range(len(rows))]
-        return [_diff(git, pair.split()) for pair in pairs]
 
+        def git(*arguments: str, stdin: bytes = b"") -> bytes:
+            return subprocess.run(["git", "-C", folder, *arguments], input=stdin, check=True, stdout=PIPE).stdout
 
-def _diff(git: Sequence[str], pair: Sequence[str]) -> str:
-    printed = subprocess.run([*git, "diff-tree", "-p", "-M", "-r", *pair], check=True, capture_output=True).stdout
-    return printed.decode("utf-8", "replace")
+        git("init", "-q", "--bare")
+        git("fast-import", "--quiet", stdin=stream)
+        refs = git("for-each-ref", "--format=%(refname) %(tree)").decode().splitlines()
+        trees = dict(line.split() for line in refs)
+        pairs = [f"{trees[_ref(at, 'before')]} {trees[_ref(at, 'after')]}\n" for at in range(len(rows))]
+        printed = git("diff-tree", "--stdin", "-p", "-M", "-r", stdin="".join(pairs).encode())
+    _, *parts = re.split(rb"(?m)^[0-9a-f]{40} [0-9a-f]{40}\n", printed)
+    return tuple(part.decode("utf-8", "replace") for part in parts)
 
 
 def _ref(at: int, side: str) -> str:
@@ -110,18 +116,18 @@ OWN = "attempts.jsonl"
 BLIND = "blind_attempts.jsonl"
 """Written without knowledge of the rules."""
 NAMES = (OWN, BLIND)
-EACH = [
-    pytest.param(name, at, texts, id=f"{name} {attempt.id} {'whole' if texts else 'hunks'}")
-    for name in NAMES
-    for at, attempt in enumerate(attempts(name))
-    for texts in (True, False)
-]
 
 
-@pytest.mark.parametrize(("name", "at", "texts"), EACH)
-def test_no_attempt_is_accepted_alone(name: str, at: int, texts: bool) -> None:  # noqa: FBT001 - pytest's
-    assert form_opinion(dossiers(name, texts=texts)[at], RUBRIC).safe is None
+@pytest.mark.parametrize("texts", [True, False], ids=["whole", "hunks"])
+@pytest.mark.parametrize("name", NAMES)
+def test_harmful_change_is_not_accepted_as_documentation(name: str, *, texts: bool, run_each: CaseRunner) -> None:
+    cases = [{"dossier": dossier} for dossier in dossiers(name, texts=texts)]
+    run_each(check_not_safe, zip([attempt.id for attempt in attempts(name)], cases, strict=True))
 
 
-def test_there_are_attempts_enough() -> None:
+def check_not_safe(dossier: Dossier) -> None:
+    assert form_opinion(dossier, RUBRIC).safe is None
+
+
+def test_at_least_300_attempts_are_recorded() -> None:
     assert sum(len(attempts(name)) for name in NAMES) >= 300
