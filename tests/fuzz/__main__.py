@@ -1,4 +1,4 @@
-"""Fuzz one parser for a while: `python -m tests.fuzz NAME SECONDS [--seed S] [--only NUMBER]`. What is found is kept in a file."""
+"""Fuzz one parser for a while: `python -m tests.fuzz NAME SECONDS [--seed S] [--only NUMBER]`. Findings are kept in files."""
 
 import argparse
 import secrets
@@ -13,13 +13,13 @@ from worker.dossier.parser_sandbox import sandboxed_parsing
 
 
 def fuzz(target: Target, seed: int, seconds: float) -> int:
-    """Try one input after the other until so much CPU time is spent."""
+    """Try inputs until the CPU time is spent."""
     end = time.process_time() + seconds
     number = wrong = total = 0
     slowest = Outcome(b"", 0.0, None)
     while time.process_time() < end:
         outcome = try_input(target, seed, number)
-        slowest = max(slowest, outcome, key=lambda one: one.seconds)
+        slowest = max(slowest, outcome, key=lambda outcome: outcome.seconds)
         total += len(outcome.raw)
         if outcome.wrong is not None:
             wrong += 1

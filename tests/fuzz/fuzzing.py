@@ -1,7 +1,6 @@
-"""Spoil texts by a seed, and find what raises or does not end. The same seed and number give the same input.
+"""Spoil texts by a seed, and report the inputs that raise or run too long.
 
-`corpus/NAME.txt` is the text that a target begins with, `corpus/NAME.dict` has pieces of its format, one a line, written as
-inside of b"...".
+`corpus/NAME.txt` is the first text of a target, `corpus/NAME.dict` has pieces of its format, one a line, as inside b"...".
 """
 
 import signal
@@ -22,7 +21,7 @@ LIMIT: Final = 5.0
 
 MOST: Final = 300_000
 REPEATED: Final = 60_000
-"""As long as GitHub lets the text of an issue be."""
+"""GitHub's limit of an issue text."""
 
 ODD: Final = (
     b"\x00", b"\xff\xfe", b"\r", b"\r\n", b"\x0c", b"\xe2\x80\xa8", b"\xc2\xa0", b"\xef\xbb\xbf", b"\xcc\x81" * 20,
@@ -38,7 +37,7 @@ Words = Sequence[bytes]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A parser, and how to make texts for it. `run` returns for every text, or raises what is `refused` by right."""
+    """A parser and its inputs; `run` returns for every text or raises one of `refused`."""
 
     name: str
     make: Callable[[Random], bytes]
@@ -56,7 +55,7 @@ class Outcome:
 
 
 class TooSlow(BaseException):
-    """Raised out of the middle of a run that takes too long; no parser may catch it."""
+    """A run takes too long; no parser can catch it."""
 
 
 @cache
@@ -66,18 +65,18 @@ def read_words(name: str) -> Words:
 
 
 def text_target(name: str, run: Callable[[str], object]) -> Target:
-    """A target that takes any text, begun with that of the corpus."""
-    raw, words = (CORPUS / f"{name}.txt").read_bytes(), read_words(name)
-    return Target(name, lambda random: spoil(raw, random, words), lambda raw: run(raw.decode("utf-8", "replace")))
+    """A target of texts made from the corpus text."""
+    raw, pieces = (CORPUS / f"{name}.txt").read_bytes(), read_words(name)
+    return Target(name, lambda random: spoil(raw, random, pieces), lambda raw: run(raw.decode("utf-8", "replace")))
 
 
-# Ways to spoil a text: what people, mail programs and attackers do to Markdown, code and diffs
+# Ways to spoil a text
 
 
-def spoil(raw: bytes, random: Random, words: Words = ()) -> bytes:
-    """Change the text in a few ways; *words* are pieces of the format that may be put in anywhere. At most MOST bytes."""
+def spoil(raw: bytes, random: Random, pieces: Words = ()) -> bytes:
+    """Change the text in a few ways, with *pieces* of the format inserted; at most MOST bytes."""
     for _ in range(random.choice((1, 1, 2, 3, 5, 9))):
-        raw = random.choice(WAYS)(raw, random, words)[:MOST]
+        raw = random.choice(WAYS)(raw, random, pieces)[:MOST]
     return raw
 
 
@@ -92,9 +91,9 @@ def repeat(raw: bytes, random: Random, _: Words) -> bytes:
     return raw[:end] + piece * random.choice((2, 3, 10, 100, REPEATED // max(1, len(piece)))) + raw[end:]
 
 
-def put(raw: bytes, random: Random, words: Words) -> bytes:
+def put(raw: bytes, random: Random, pieces: Words) -> bytes:
     at = random.randint(0, len(raw))
-    piece = random.choice((*ODD, *BOMBS, *words, *words, *words))
+    piece = random.choice((*ODD, *BOMBS, *pieces, *pieces, *pieces))
     return raw[:at] + piece * random.choice((1, 1, 1, 2, 30, 1 + REPEATED // len(piece))) + raw[at:]
 
 

@@ -1,4 +1,4 @@
-"""The parsers that read foreign text, and what holds for every text."""
+"""The parsers that read foreign text, and their invariants."""
 
 from collections.abc import Mapping
 from random import Random
@@ -28,20 +28,20 @@ KNOWN_AGENTS: Final = {mark.agent for mark in AGENTS} | {"aider", None}
 
 
 def run_agents(text: str) -> None:
-    """It names an agent that is known, or none."""
+    """The agent is a known one or none."""
     commits = (Commit(sha="3" * 40, message=text, author=text[:200]),)
     pull = PULL.model_copy(update={"commits": commits, "author": text[:100], "head_ref": text[:100], "body": text})
     assert find_author_agent(pull) in KNOWN_AGENTS
 
 
 def run_case_block(text: str) -> None:
-    """It is a case, an error in words, or none."""
+    """The result is a case, an error or none."""
     alone = text.partition("```assay\n")[2].partition("```")[0]
     assert all(case is None or isinstance(case, (Case, CaseError)) for case in (read_case(text), read_case_file(alone)))
 
 
 def run_criteria(text: str) -> None:
-    """There is always at least one, numbered from 1."""
+    """Criteria are numbered from 1 and never empty."""
     listed_criteria(text)
     criteria = criteria_of((Issue(number=1, title=text[:200], body=text),), "a title", text)
     assert [criterion.id for criterion in criteria] == [f"AC{number}" for number in range(1, len(criteria) + 1)]
@@ -49,7 +49,7 @@ def run_criteria(text: str) -> None:
 
 
 def run_links(text: str) -> None:
-    """Only numbers that stand in the text are named."""
+    """Each linked number occurs in the text."""
     for link in find_closing_links(text, "acme/widgets"):
         assert str(link.number) in text
 
@@ -66,7 +66,7 @@ def make_diff(random: Random) -> bytes:
 
 
 def run_diff(raw: bytes) -> None:
-    """What it takes comes back from its parts."""
+    """Counts, line numbers and texts of a diff agree with its lines."""
     for file in parse_diff(raw).files:
         for hunk in file.hunks:
             base = sum(line.kind is not LineKind.ADDED for line in hunk.lines)
@@ -83,18 +83,18 @@ def run_diff(raw: bytes) -> None:
 
 def make_secrets(random: Random) -> bytes:
     """Samples spoiled together, or one word repeated."""
-    words = read_words("redaction")
+    pieces = read_words("redaction")
     if random.random() < 0.3:
-        unit = b"".join(random.choices((*words, b" ", b"\n", b"a" * random.randint(1, 60)), k=random.randint(1, 4)))
+        unit = b"".join(random.choices((*pieces, b" ", b"\n", b"a" * random.randint(1, 60)), k=random.randint(1, 4)))
         return unit * (random.randint(1_000, 200_000) // len(unit))
     seed = random.randrange(10**6)
     texts = [sample.text for sample in (*secrets(5, seed), *look_alikes(5, seed))]
     random.shuffle(texts)
-    return spoil("\n".join(texts).encode(), random, words)
+    return spoil("\n".join(texts).encode(), random, pieces)
 
 
 def run_secrets(raw: bytes) -> None:
-    """Any text keeps its lines, and a second look takes no mark for a secret."""
+    """Redacting keeps the lines, and redacting again keeps the marks."""
     text = raw.decode("utf-8", "replace")
     clean = redact(text)
     assert clean.text.count("\n") == text.count("\n"), "a line was lost"
@@ -103,7 +103,7 @@ def run_secrets(raw: bytes) -> None:
 
 
 MOST_CODE: Final = 30_000
-"""Characters of each text: to compare two takes long."""
+"""Characters of each text; a longer comparison takes too long."""
 
 FURTHER: Final = {
     "ruby": (("lib/a.rb", "spec/a_spec.rb"), "class A\n  def f(x)\n    g(x)\n  end\nend\n"),
@@ -111,25 +111,25 @@ FURTHER: Final = {
     "php": (("src/A.php", "tests/ATest.php"), "<?php\nclass A {\n    function f($x) { return g($x); }\n}\n"),
     "kotlin": (("src/A.kt", "src/test/ATest.kt"), "class A {\n    fun f(x: Int) = g(x)\n}\n"),
 }
-"""Languages without made changes: a path of code, one of tests, and a text."""
+"""Languages without generated changes: a path of code, one of tests, and a text."""
 
 
 def code_in(language: str, number: int, kept: int) -> tuple[str, str]:
-    """A path and a text, of code or with number 1 of tests."""
+    """A path and a text: number 0 of code, 1 of tests."""
     if language in FURTHER:
         paths, text = FURTHER[language]
         return paths[number], text
-    made = generate_file(language, number, Size(files=1, kept=kept))
-    return made.path, made.head
+    file = generate_file(language, number, Size(files=1, kept=kept))
+    return file.path, file.head
 
 
 def make_code(random: Random) -> bytes:
     """The language, the role of the file, whether whole files are known, and a text before and one after."""
     language = random.choice((*LANGUAGES, *FURTHER))
-    number, words = random.randrange(2), read_words("heuristics")
+    number, pieces = random.randrange(2), read_words("heuristics")
     clean = code_in(language, number, random.choice((1, 4)))[1].encode()
-    before = clean if random.random() < 0.5 else spoil(clean, random, words)
-    after = spoil(before, random, words)
+    before = clean if random.random() < 0.5 else spoil(clean, random, pieces)
+    after = spoil(before, random, pieces)
     return b"\0\0".join((language.encode(), b"%d%d" % (number, random.randrange(2)), before, after))
 
 

@@ -24,7 +24,7 @@ def checks(*conclusions: str | None) -> tuple[CiCheck, ...]:
     return tuple(CiCheck(name=f"check {index}", conclusion=conclusion) for index, conclusion in enumerate(conclusions))
 
 
-def test_what_a_source_could_not_know_is_derived() -> None:
+def test_missing_fields_are_derived() -> None:
     body = "```assay\nsummary: Done.\n```"
     issue = Issue(repository="acme/widgets", number=7, title="Retry", body="- [ ] Retries\n")
     whole = complete_dossier(dossier(body, issues=(issue,), ci=Ci(checks=checks("success"))))
@@ -36,14 +36,14 @@ def test_what_a_source_could_not_know_is_derived() -> None:
     assert whole.ci.state is CiState.SUCCESS
 
 
-def test_what_a_source_knows_stays_also_that_there_is_none() -> None:
+def test_recorded_fields_and_recorded_absence_stay() -> None:
     recorded = dossier(
         "```assay\nsummary: Done.\n```", pull_request=pull(author_agent=None), criteria=[], case=None, ci=None
     )
     assert complete_dossier(recorded) == recorded
 
 
-def test_a_malformed_case_is_an_error_and_no_case() -> None:
+def test_malformed_case_is_an_error() -> None:
     whole = complete_dossier(dossier("```assay\nsummary: true\n```"))
     assert whole.case is None
     assert whole.case_error == (
@@ -51,7 +51,7 @@ def test_a_malformed_case_is_an_error_and_no_case() -> None:
     )
 
 
-def test_a_recorded_error_keeps_the_body_from_being_read_again() -> None:
+def test_recorded_case_error_keeps_the_body_unread() -> None:
     whole = complete_dossier(dossier("```assay\nsummary: Done.\n```", case_error="refused"))
     assert (whole.case, whole.case_error) == (None, "refused")
 
@@ -70,13 +70,13 @@ def test_a_recorded_error_keeps_the_body_from_being_read_again() -> None:
         (("success", "cancelled"), CiState.FAILURE),
     ],
 )
-def test_the_state_of_ci_follows_from_its_checks(conclusions: tuple[str | None, ...], state: CiState) -> None:
+def test_ci_state_follows_from_its_checks(conclusions: tuple[str | None, ...], state: CiState) -> None:
     whole = complete_dossier(dossier(ci=Ci(checks=checks(*conclusions))))
     assert whole.ci is not None
     assert whole.ci.state is state
 
 
-def test_a_stated_state_of_ci_stays_and_without_any_word_of_ci_it_is_missing() -> None:
+def test_recorded_ci_state_stays_and_unknown_ci_is_missing() -> None:
     stated = Ci(state=CiState.PENDING, checks=checks("success"))
     assert complete_dossier(dossier(ci=stated)).ci == stated
     assert complete_dossier(dossier()).ci == Ci(state=CiState.MISSING)
@@ -97,7 +97,7 @@ FIELDS = st.fixed_dictionaries(
 
 
 @given(BODIES, FIELDS)
-def test_completing_twice_changes_nothing_and_survives_being_recorded(body: str, fields: dict[str, object]) -> None:
+def test_completing_is_idempotent_also_after_recording(body: str, fields: dict[str, object]) -> None:
     raw = dossier(body, **fields)
     before = raw.model_dump_json()
     once = complete_dossier(raw)

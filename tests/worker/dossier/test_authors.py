@@ -1,4 +1,4 @@
-"""Who is judged, who waits, who is left alone. Invariant: what is asked for by hand is judged."""
+"""Eligibility by author, draft and trigger. Invariant: a manual trigger always judges."""
 
 import pytest
 
@@ -62,13 +62,13 @@ def pull(
         ("factory-droid[bot]", "droid"),
     ],
 )
-def test_an_agent_is_known_by_its_login(login: str, agent: str) -> None:
+def test_agent_is_recognized_by_login(login: str, agent: str) -> None:
     assert find_author_agent(pull(author=login)) == agent
     assert find_author_agent(pull(commit_author=login)) == agent
 
 
 @pytest.mark.parametrize("branch", ["copilot", "claude", "codex", "devin", "cursor"])
-def test_an_agent_is_known_by_its_branch(branch: str) -> None:
+def test_agent_is_recognized_by_branch(branch: str) -> None:
     assert find_author_agent(pull(head_ref=f"{branch}/fix-7")) == branch
     assert find_author_agent(pull(head_ref=f"feature/{branch}/fix-7")) is None
 
@@ -89,7 +89,7 @@ def test_an_agent_is_known_by_its_branch(branch: str) -> None:
         ("Co-authored-by: factory-droid[bot] <138933559+factory-droid[bot]@users.noreply.github.com>", "droid"),
     ],
 )
-def test_an_agent_is_known_by_its_commits_trailers(trailer: str, agent: str) -> None:
+def test_agent_is_recognized_by_commit_trailer(trailer: str, agent: str) -> None:
     assert find_author_agent(pull(message=f"Retry\n\nWhy.\n\n{trailer}\n")) == agent
 
 
@@ -117,7 +117,7 @@ FOOTERS = [
 
 
 @pytest.mark.parametrize(("footer", "agent"), FOOTERS)
-def test_an_agent_is_known_by_the_line_that_it_leaves_in_the_description(footer: str, agent: str) -> None:
+def test_agent_is_recognized_by_footer_of_description(footer: str, agent: str) -> None:
     body = f"## Summary\n\nRetries.\n\n{footer}\n"
     assert find_author_agent(pull().model_copy(update={"body": body})) == agent
     assert find_author_agent(pull().model_copy(update={"body": body.replace("\n", "\r\n")})) == agent
@@ -137,13 +137,15 @@ def test_an_agent_is_known_by_the_line_that_it_leaves_in_the_description(footer:
         "> [!NOTE]\n> Written by [Cursor Bugbot](https://cursor.com/dashboard?tab=bugbot) for commit 4f2e.",
     ],
 )
-def test_who_quotes_such_a_line_or_speaks_of_it_is_a_person(body: str) -> None:
+def test_quoted_or_mentioned_footer_is_a_persons(body: str) -> None:
     assert find_author_agent(pull().model_copy(update={"body": body})) is None
 
 
-def test_account_and_commits_say_more_than_the_description() -> None:
+def test_account_and_commits_outweigh_the_description() -> None:
     signed = pull(message="x\n\nCo-authored-by: Codex <noreply@openai.com>")
-    pulls = [judged.model_copy(update={"body": FOOTERS[0][0]}) for judged in (pull(author="Copilot"), signed)]
+    pulls = [
+        pull_request.model_copy(update={"body": FOOTERS[0][0]}) for pull_request in (pull(author="Copilot"), signed)
+    ]
     assert list(map(find_author_agent, pulls)) == ["copilot", "codex"]
 
 
@@ -151,12 +153,12 @@ def test_account_and_commits_say_more_than_the_description() -> None:
     "message",
     ["Retry", "Co-authored-by: Claude Shannon <claude@shannon.example>", "Mail noreply@anthropic.com about it <noreply@anthropic.com>"],
 )  # fmt: skip
-def test_a_person_is_nobodys_agent(message: str) -> None:
+def test_person_is_not_an_agent(message: str) -> None:
     assert find_author_agent(pull(message=message)) is None
     assert find_author_agent(pull(author="Claude", commit_author="Claude")) is None
 
 
-def test_every_agent_stands_once_in_the_table() -> None:
+def test_agent_table_names_each_agent_once() -> None:
     names = [mark.agent for mark in AGENTS]
     assert len(names) == len(set(names))
     assert all(login == login.casefold() for mark in AGENTS for login in mark.logins)
@@ -171,7 +173,7 @@ def decide(author: AuthorKind, trigger: Trigger, authors: Authors, **facts: bool
 
 
 @pytest.mark.parametrize("trigger", UNASKED)
-def test_by_default_agents_are_judged_and_people_and_other_bots_are_observed(trigger: Trigger) -> None:
+def test_agents_are_judged_and_people_and_bots_observed_by_default(trigger: Trigger) -> None:
     assert decide(AGENT, trigger, Authors()) == Eligible()
     assert decide(PERSON, trigger, Authors()) == Eligible(PERSON)
     assert decide(BOT, trigger, Authors()) == Eligible(BOT)
@@ -180,30 +182,28 @@ def test_by_default_agents_are_judged_and_people_and_other_bots_are_observed(tri
 
 @pytest.mark.parametrize("author", AuthorKind)
 @pytest.mark.parametrize("trigger", sorted(MANUAL_TRIGGERS))
-def test_what_is_asked_for_by_hand_is_judged_whoever_wrote_it_draft_or_not(
-    trigger: Trigger, author: AuthorKind
-) -> None:
+def test_manual_trigger_judges_any_author_and_any_draft(trigger: Trigger, author: AuthorKind) -> None:
     skipping = Authors(agents=Handling.SKIP, people=Handling.SKIP, bots=Handling.SKIP)
     assert decide(author, trigger, skipping, draft=True) == Eligible()
 
 
-def test_a_draft_waits_until_somebody_asks() -> None:
+def test_draft_is_held_except_for_draft_triggers() -> None:
     held = [trigger for trigger in UNASKED if decide(AGENT, trigger, Authors(), draft=True) == DraftHeld()]
     assert held == sorted(set(Trigger) - DRAFT_TRIGGERS)
 
 
-def test_a_head_that_was_judged_once_stays_judged() -> None:
+def test_judged_head_stays_eligible() -> None:
     assert decide(BOT, Trigger.CI, Authors(bots=Handling.SKIP), draft=True, was_judged=True) == Eligible()
 
 
-def test_who_is_only_observed_is_judged_and_never_blocked() -> None:
+def test_observed_author_is_judged_as_observed() -> None:
     authors = Authors(people=Handling.OBSERVE)
     assert decide(PERSON, Trigger.PUSHED, authors) == Eligible(observed_author=PERSON)
     assert decide(PERSON, Trigger.COMMAND, authors) == Eligible(observed_author=PERSON)
     assert decide(PERSON, Trigger.PUSHED, authors, draft=True) == DraftHeld()
 
 
-def test_what_a_repository_says_of_authors_counts_and_for_the_rest_the_operators_word() -> None:
+def test_repository_authors_override_operator_defaults() -> None:
     operators = Authors(people=Handling.JUDGE, bots=Handling.OBSERVE)
     assert with_operator_defaults(Authors(people=Handling.SKIP), operators) == Authors(
         people=Handling.SKIP, bots=Handling.OBSERVE
@@ -222,14 +222,14 @@ def test_what_a_repository_says_of_authors_counts_and_for_the_rest_the_operators
         ("renovate[bot]", "", "renovate/all", BOT),
     ],
 )
-def test_an_account_and_a_branch_tell_who_opened_it(
+def test_account_is_classified_by_login_and_branch(
     login: str, account_type: str, head_ref: str, kind: AuthorKind
 ) -> None:
     assert classify_account(login, account_type, head_ref) is kind
 
 
 @pytest.mark.parametrize(
-    ("judged", "delivery_kind", "kind"),
+    ("pull_request", "delivery_kind", "kind"),
     [
         (pull(message="Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"), PERSON, AGENT),
         (pull(), None, PERSON),
@@ -238,29 +238,29 @@ def test_an_account_and_a_branch_tell_who_opened_it(
         (pull(author="dependabot[bot]"), None, BOT),
     ],
 )
-def test_commits_and_the_delivery_tell_who_wrote_it(
-    judged: PullRequest, delivery_kind: AuthorKind | None, kind: AuthorKind
+def test_author_kind_follows_commits_and_delivery(
+    pull_request: PullRequest, delivery_kind: AuthorKind | None, kind: AuthorKind
 ) -> None:
-    assert classify_author(judged, delivery_kind) is kind
+    assert classify_author(pull_request, delivery_kind) is kind
 
 
-def test_a_greeting_is_the_same_however_often_it_is_heard() -> None:
+def test_repository_added_event_keeps_its_id() -> None:
     fields = {"installation_id": 1, "repository_id": 2, "repository": "acme/widgets"}
     first = RepositoryAdded.model_validate({**fields, "since": "2026-11-20T12:00:00Z"})
     again = RepositoryAdded.model_validate({**fields, "since": "2026-11-20T13:00:00Z"})
     assert (first.id, again.id) == ("1:2:0", "1:2:0")
 
 
-def asked(trigger: Trigger = Trigger.PUSHED, author: AuthorKind | None = None) -> JudgeRequest:
+def request_with(trigger: Trigger = Trigger.PUSHED, author: AuthorKind | None = None) -> JudgeRequest:
     return judge_request(trigger=trigger).model_copy(update={"author": author})
 
 
-def by(author: str, *, message: str = "Retry", is_draft: bool = False, config: str = "") -> Dossier:
+def dossier_by(author: str, *, message: str = "Retry", is_draft: bool = False, config: str = "") -> Dossier:
     raw = dossier()
     commits = (Commit(sha=raw.pull_request.head_sha, message=message, author=author),)
-    told = {"author": author, "author_agent": None, "head_ref": "fix", "commits": commits, "draft": is_draft}
+    fields = {"author": author, "author_agent": None, "head_ref": "fix", "commits": commits, "draft": is_draft}
     texts = (ConfigText(origin=ConfigOrigin.REPOSITORY, text=config),) if config else ()
-    changed = raw.pull_request.model_copy(update=told)
+    changed = raw.pull_request.model_copy(update=fields)
     return raw.model_copy(update={"pull_request": changed, "config": texts, "ledger": ()})
 
 
@@ -269,52 +269,52 @@ SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
 
 
 @pytest.mark.parametrize(
-    ("request_author", "judged", "operators", "expected"),
+    ("request_author", "judged_dossier", "operators", "expected"),
     [
-        (PERSON, by("alice", message=SIGNED), Authors(), Eligible()),
-        (PERSON, by("alice"), Authors(), Eligible(PERSON)),
-        (None, by("alice", config=CONFIG), Authors(), Eligible()),
-        (None, by("dependabot[bot]", config=CONFIG), Authors(bots=Handling.OBSERVE), Eligible(BOT)),
-        (None, by("Copilot", is_draft=True), Authors(), DraftHeld()),
-        (None, by("alice", is_draft=True), None, Eligible()),
+        (PERSON, dossier_by("alice", message=SIGNED), Authors(), Eligible()),
+        (PERSON, dossier_by("alice"), Authors(), Eligible(PERSON)),
+        (None, dossier_by("alice", config=CONFIG), Authors(), Eligible()),
+        (None, dossier_by("dependabot[bot]", config=CONFIG), Authors(bots=Handling.OBSERVE), Eligible(BOT)),
+        (None, dossier_by("Copilot", is_draft=True), Authors(), DraftHeld()),
+        (None, dossier_by("alice", is_draft=True), None, Eligible()),
     ],
     ids=["agent in commits", "person", "repository", "operator", "draft", "laptop"],
 )
-def test_a_dossier_is_judged_by_its_commits_its_draft_and_whose_setting_counts(
-    request_author: AuthorKind | None, judged: Dossier, operators: Authors | None, expected: Eligibility
+def test_eligibility_follows_from_commits_draft_and_settings(
+    request_author: AuthorKind | None, judged_dossier: Dossier, operators: Authors | None, expected: Eligibility
 ) -> None:
-    assert eligibility_of(asked(author=request_author), judged, operators) == expected
+    assert eligibility_of(request_with(author=request_author), judged_dossier, operators) == expected
 
 
-def test_a_head_that_was_judged_stays_judged() -> None:
-    verdict, known = rejected(), by("alice")
+def test_head_with_ledger_entry_stays_eligible() -> None:
+    verdict, unjudged = rejected(), dossier_by("alice")
     entry = LedgerEntry(
         eval_id=verdict.eval_id,
         created_at=verdict.created_at,
         round=1,
         fence=1,
-        head_sha=known.pull_request.head_sha,
+        head_sha=unjudged.pull_request.head_sha,
         fingerprint=verdict.fingerprint,
         diff_summary="",
         verdict=verdict,
     )
-    later = known.model_copy(update={"ledger": (entry,)})
+    judged = unjudged.model_copy(update={"ledger": (entry,)})
     skipping = Authors(people=Handling.SKIP)
-    assert eligibility_of(asked(Trigger.CI), later, skipping) == Eligible()
-    assert eligibility_of(asked(Trigger.CI), known, skipping) == AuthorSkipped(AuthorKind.PERSON)
+    assert eligibility_of(request_with(Trigger.CI), judged, skipping) == Eligible()
+    assert eligibility_of(request_with(Trigger.CI), unjudged, skipping) == AuthorSkipped(AuthorKind.PERSON)
 
 
-def test_what_is_observed_neither_passes_nor_blocks_in_any_category() -> None:
+def test_observed_dossier_observes_every_category() -> None:
     policy = Policy(categories={Category.WEAK_TEST: "block"})
-    found = as_observed(by("alice").model_copy(update={"policy": policy}), AuthorKind.PERSON)
-    assert (found.policy, found.observed_as) == (Policy(mode="observe"), AuthorKind.PERSON)
-    without = by("alice").model_copy(update={"policy": None})
+    observed = as_observed(dossier_by("alice").model_copy(update={"policy": policy}), AuthorKind.PERSON)
+    assert (observed.policy, observed.observed_as) == (Policy(mode="observe"), AuthorKind.PERSON)
+    without = dossier_by("alice").model_copy(update={"policy": None})
     assert as_observed(without, AuthorKind.BOT).policy == Policy(mode="observe")
 
 
 @pytest.mark.parametrize(
-    ("left", "content"),
+    ("state", "content"),
     [(DraftHeld(), draft_content()), (AuthorSkipped(AuthorKind.BOT), skipped_content(AuthorKind.BOT))],
 )
-def test_each_way_of_not_being_judged_has_its_words(left: DraftHeld | AuthorSkipped, content: object) -> None:
-    assert idle_content(left) == content
+def test_ineligible_state_has_its_content(state: DraftHeld | AuthorSkipped, content: object) -> None:
+    assert idle_content(state) == content

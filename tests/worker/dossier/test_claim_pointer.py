@@ -53,7 +53,7 @@ from worker.dossier.claim_pointer import ClaimPointer, cited_paths, read_pointer
         (".gitignore", ClaimPointer(".gitignore")),
     ],
 )
-def test_a_documented_form_is_read_as_exactly_that_place(text: str, pointer: ClaimPointer) -> None:
+def test_documented_form_is_an_exact_pointer(text: str, pointer: ClaimPointer) -> None:
     assert read_pointer(text) == pointer
 
 
@@ -142,11 +142,11 @@ UPLOAD = ClaimPointer("upload.py", is_exact=False)
         ("Makefile, line 3", ClaimPointer("Makefile", 3, is_exact=False)),
     ],
 )
-def test_every_natural_way_to_name_a_place_is_read(text: str, pointer: ClaimPointer) -> None:
+def test_natural_form_is_an_inexact_pointer(text: str, pointer: ClaimPointer) -> None:
     assert read_pointer(text) == pointer
 
 
-def test_a_text_that_names_no_file_is_none() -> None:
+def test_text_without_file_is_not_a_pointer() -> None:
     urls = ("https://x.example/a.py", "https://x.example/a/b/issues/7")
     texts = ("", "  ", "retry", "the retry loop", *urls, ":retry", "`", "e.g. this")
     assert [text for text in texts if read_pointer(text) is not None] == []
@@ -158,7 +158,7 @@ def test_any_text_is_read_without_an_exception(text: str) -> None:
     assert pointer is None or pointer.path
 
 
-def test_the_files_that_a_case_points_at_are_those_of_the_repository() -> None:
+def test_cited_paths_are_inside_the_repository() -> None:
     places = [
         ("src/a.py:3", "tests/test_a.py::test_a"),
         ("../b.py", "in words"),

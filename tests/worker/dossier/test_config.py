@@ -1,4 +1,4 @@
-"""`.github/assay.yml` read strictly: every mistake with its key, its place, what was expected and what was found."""
+"""`.github/assay.yml` and its problems: key, location, expected and actual value."""
 
 import json
 import time
@@ -7,15 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.domain.config.config import (
-    Authors,
-    Feedback,
-    Handling,
-    RepositoryConfig,
-    Review,
-    to_config,
-    to_keys,
-)
+from worker.domain.config.config import Authors, Feedback, Handling, RepositoryConfig, Review, to_config, to_keys
 from worker.domain.config.signal_names import SIGNAL_NAMES
 from worker.domain.dossier import (
     ConfigOrigin,
@@ -39,21 +31,21 @@ from worker.dossier.config import (
 )
 
 
-def problems(text: str | None) -> list[str]:
+def list_problems(text: str | None) -> list[str]:
     return [f"{problem.line}:{problem.column} {problem.message}" for problem in read_config(text).problems]
 
 
-def own(text: str | None, last_good: str | None = None) -> ConfigText:
+def repository_text(text: str | None, last_good: str | None = None) -> ConfigText:
     return ConfigText(origin=ConfigOrigin.REPOSITORY, text=text, last_good=last_good)
 
 
-def default(text: str) -> ConfigText:
+def owner_text(text: str) -> ConfigText:
     return ConfigText(origin=ConfigOrigin.ORGANISATION, text=text)
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# mode: observe\n", "{}", "---\n"])
-def test_an_empty_file_sets_nothing(text: str) -> None:
-    assert (dict(read_config(text).values), problems(text)) == ({}, [])
+def test_empty_file_sets_nothing(text: str) -> None:
+    assert (dict(read_config(text).values), list_problems(text)) == ({}, [])
 
 
 @pytest.mark.parametrize(
@@ -91,19 +83,19 @@ def test_an_empty_file_sets_nothing(text: str) -> None:
         (None, "1:1 not a text of up to 64 KB"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_named_with_its_place_what_was_expected_and_what_was_found(text: str | None, message: str) -> None:
-    assert problems(text) == [message]
+def test_problem_names_location_expected_and_actual_value(text: str | None, message: str) -> None:
+    assert list_problems(text) == [message]
 
 
-def test_a_pattern_that_is_none_and_too_many_of_them_are_refused() -> None:
-    (negated,) = problems("never_send: ['!a']")
+def test_invalid_pattern_or_too_many_patterns_are_refused() -> None:
+    (negated,) = list_problems("never_send: ['!a']")
     assert "without ! and without white space" in negated
-    assert problems("never_send: [" + "a, " * 201 + "]") == [
+    assert list_problems("never_send: [" + "a, " * 201 + "]") == [
         "1:13 `never_send`: expected at most 200 entries, found a list of 201"
     ]
 
 
-def test_all_mistakes_are_told_in_the_order_of_the_file() -> None:
+def test_problems_are_listed_in_file_order() -> None:
     reading = read_config("mode: observe\nci_wait: never\nmodel: 3\nx: 1\n")
     assert [(problem.line, problem.key) for problem in reading.problems] == [(2, "ci_wait"), (3, "model"), (4, "x")]
     assert dict(reading.values) == {"mode": "observe"}
@@ -120,9 +112,7 @@ def test_all_mistakes_are_told_in_the_order_of_the_file() -> None:
         ("mode: observe\nmode: block", {}),
     ],
 )  # fmt: skip
-def test_a_mistake_takes_away_the_entry_in_which_it_stands_and_nothing_else(
-    text: str, holds: dict[str, object]
-) -> None:
+def test_problem_drops_only_its_own_entry(text: str, holds: dict[str, object]) -> None:
     reading = read_config(text)
     assert reading.problems
     assert dict(reading.values) == holds
@@ -131,14 +121,14 @@ def test_a_mistake_takes_away_the_entry_in_which_it_stands_and_nothing_else(
 @pytest.mark.parametrize(
     "text", ["accept_alone: false\nmodel: 3", "accept_alnoe: false", "accept_alone: no", "accept_alone: true\nmode: x", "mode: [", None]
 )  # fmt: skip
-def test_as_long_as_a_file_has_a_mistake_nothing_is_accepted_alone(text: str | None) -> None:
-    assert not resolve_config([own(text)]).config.policy.accept_alone
-    assert not resolve_config([own(text, last_good="accept_alone: true")]).config.policy.accept_alone
-    assert resolve_config([own("accept_alone: true"), default("mode: x")]).config.policy.accept_alone
+def test_file_with_problem_accepts_nothing_alone(text: str | None) -> None:
+    assert not resolve_config([repository_text(text)]).config.policy.accept_alone
+    assert not resolve_config([repository_text(text, last_good="accept_alone: true")]).config.policy.accept_alone
+    assert resolve_config([repository_text("accept_alone: true"), owner_text("mode: x")]).config.policy.accept_alone
 
 
 @pytest.mark.parametrize(
-    ("text", "withheld"),
+    ("text", "never_send"),
     [
         ('never_send: ["docs/**"', ("**",)),
         (None, ("**",)),
@@ -151,14 +141,14 @@ def test_as_long_as_a_file_has_a_mistake_nothing_is_accepted_alone(text: str | N
         ("mood: block", ()),
     ],
 )
-def test_a_mistake_that_may_hide_what_is_never_sent_sends_nothing(text: str | None, withheld: tuple[str, ...]) -> None:
-    resolved = resolve_config([own(text)])
-    assert resolved.config.policy.never_send == withheld
-    assert resolved.refused_files[0].withholds_all is (withheld == ("**",))
-    assert resolve_config([own(text, last_good="never_send: [b/**]")]).config.policy.never_send != ("**",)
+def test_problem_that_can_hide_never_send_withholds_everything(text: str | None, never_send: tuple[str, ...]) -> None:
+    resolved = resolve_config([repository_text(text)])
+    assert resolved.config.policy.never_send == never_send
+    assert resolved.refused_files[0].withholds_all is (never_send == ("**",))
+    assert resolve_config([repository_text(text, last_good="never_send: [b/**]")]).config.policy.never_send != ("**",)
 
 
-def test_a_file_under_the_wrong_name_is_refused_and_nothing_is_accepted_alone() -> None:
+def test_misnamed_file_is_refused_and_accepts_nothing_alone() -> None:
     misnamed = ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True)
     resolved = resolve_config([misnamed])
     assert not resolved.config.policy.accept_alone
@@ -167,8 +157,8 @@ def test_a_file_under_the_wrong_name_is_refused_and_nothing_is_accepted_alone() 
     assert refused.problems[0].message == "`.github/assay.yaml` is not read; the file is called `.github/assay.yml`"
 
 
-def test_a_name_that_is_too_long_is_cut_and_not_looked_for() -> None:
-    (message,) = problems(f"{'mode' * 40}: 1")
+def test_long_unknown_key_is_cut_and_gets_no_suggestion() -> None:
+    (message,) = list_problems(f"{'mode' * 40}: 1")
     assert message == (
         f"1:1 `{('mode' * 40)[:40]} …`: there is no such key; known are version, mode, categories, abstains, require_issue, accept_alone, "
         "signals, never_send, model, authors, ask_model_for, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore"
@@ -184,14 +174,17 @@ def test_a_name_that_is_too_long_is_cut_and_not_looked_for() -> None:
         "never_send:\n" + "- a\n" * 16_000,
     ],
 )
-def test_a_file_made_to_be_slow_is_not(text: str) -> None:
+def test_hostile_file_is_read_in_linear_time(text: str) -> None:
     before = time.process_time()
     assert 0 < len(read_config(text).problems) <= MOST_PROBLEMS
     assert time.process_time() - before < 10
 
 
-def test_the_repository_is_over_its_owner_key_by_key_at_the_top() -> None:
-    texts = [own("mode: block\nauthors: {people: judge}\n"), default("authors: {bots: judge}\nci_wait: 5m\n")]
+def test_repository_overrides_organisation_per_top_level_key() -> None:
+    texts = [
+        repository_text("mode: block\nauthors: {people: judge}\n"),
+        owner_text("authors: {bots: judge}\nci_wait: 5m\n"),
+    ]
     resolved = resolve_config(texts)
     assert resolved.config == RepositoryConfig(authors=Authors(people=Handling.JUDGE), ci_wait=300)
     assert resolved.origins == {
@@ -202,37 +195,37 @@ def test_the_repository_is_over_its_owner_key_by_key_at_the_top() -> None:
     assert resolve_config(texts[::-1]).config == resolved.config
 
 
-def test_a_file_that_cannot_be_used_leaves_the_rest_as_it_is() -> None:
-    resolved = resolve_config([own("mode: x"), default("ci_wait: 5m")])
+def test_refused_file_leaves_the_other_files_values() -> None:
+    resolved = resolve_config([repository_text("mode: x"), owner_text("ci_wait: 5m")])
     assert resolved.config == RepositoryConfig(policy=Policy(accept_alone=False), ci_wait=300)
     assert [(file.origin, file.is_replaced) for file in resolved.refused_files] == [(ConfigOrigin.REPOSITORY, False)]
 
 
-def test_the_last_good_one_counts_instead_of_one_that_cannot_be_used_and_of_no_other() -> None:
-    resolved = resolve_config([own("mode: x", last_good="mode: observe")])
+def test_last_good_file_replaces_a_refused_file_only() -> None:
+    resolved = resolve_config([repository_text("mode: x", last_good="mode: observe")])
     assert (resolved.config.policy.mode, resolved.refused_files[0].is_replaced) == ("observe", True)
-    newer = resolve_config([own("model: 3\nmode: block", last_good="mode: observe\nrequire_issue: true")])
+    newer = resolve_config([repository_text("model: 3\nmode: block", last_good="mode: observe\nrequire_issue: true")])
     assert (newer.config.policy.mode, newer.config.policy.require_issue) == ("block", True)
 
 
-def test_a_key_with_a_mistake_is_completed_by_its_last_good_value_and_any_other_is_not() -> None:
+def test_key_with_problem_is_completed_from_the_last_good_file() -> None:
     last_good = (
         "categories: {weak_test: observe}\nnever_send: [a/**]\nauthors: {people: judge}\nsignals: {stub_body: off}\n"
     )
     wrong = "categories: {weak: block, half_finished: observe}\nnever_send: [b/**, 3]\nauthors: {bots: skip, x: skip}\nsignals: {}\n"
-    config = resolve_config([own(wrong, last_good=last_good)]).config
+    config = resolve_config([repository_text(wrong, last_good=last_good)]).config
     assert config.policy == Policy(
         categories={Category.WEAK_TEST: "observe", Category.HALF_FINISHED: "observe"},
         never_send=("a/**", "b/**"),
         accept_alone=False,
     )
     assert config.authors == Authors(people=Handling.JUDGE, bots=Handling.SKIP)
-    assert resolve_config([own("", last_good="mode: observe")]).config == RepositoryConfig()
+    assert resolve_config([repository_text("", last_good="mode: observe")]).config == RepositoryConfig()
 
 
-def test_what_only_steers_leaves_the_policy_as_if_there_were_no_file() -> None:
-    assert build_policy([own("quiet_window: 5s\nmode: block\n")]) is None
-    assert build_policy([own("mode: observe\n")]) == Policy(mode="observe")
+def test_file_without_policy_keys_builds_no_policy() -> None:
+    assert build_policy([repository_text("quiet_window: 5s\nmode: block\n")]) is None
+    assert build_policy([repository_text("mode: observe\n")]) == Policy(mode="observe")
     assert build_policy([]) is None
 
 
@@ -260,14 +253,14 @@ CONFIGS = st.builds(
 
 @settings(deadline=None)
 @given(CONFIGS)
-def test_what_was_read_and_is_written_is_read_the_same(config: RepositoryConfig) -> None:
+def test_config_survives_a_round_trip(config: RepositoryConfig) -> None:
     reading = read_config(json.dumps(to_keys(config)))
     assert reading.problems == ()
     assert to_config(reading.values) == config
 
 
-def test_a_policy_may_name_a_retired_signal() -> None:
-    assert problems("signals: {reformatted: off}\n") == []
+def test_policy_can_name_a_retired_signal() -> None:
+    assert list_problems("signals: {reformatted: off}\n") == []
 
 
 WORDS = st.sampled_from(
@@ -284,20 +277,20 @@ FILES = st.recursive(
 
 @settings(max_examples=settings().max_examples * 3, deadline=None)
 @given(st.one_of(st.text(), FILES.map(json.dumps)))
-def test_any_text_is_read_or_refused_at_a_line_that_it_has(text: str) -> None:
+def test_any_text_is_read_or_refused_at_an_existing_line(text: str) -> None:
     reading = read_config(text)
     lines = len(text.splitlines()) + 1
     assert all(
         1 <= problem.line <= lines and problem.column >= 1 and problem.explanation for problem in reading.problems
     )
-    resolve_config([own(text)])
+    resolve_config([repository_text(text)])
 
 
-PLACE = ".github/assay.yml"
+CONFIG_PATH = ".github/assay.yml"
 A, B = "a" * 40, "b" * 40
 
 
-def changed(path: str, *, before: bool = True, after: bool = True) -> str:
+def diff_of(path: str, *, before: bool = True, after: bool = True) -> str:
     """A diff that edits, adds or deletes one file."""
     marks = ("" if before else "new file mode 100644\n") + ("" if after else "deleted file mode 100644\n")
     old, new = (f"a/{path}" if before else "/dev/null"), (f"b/{path}" if after else "/dev/null")
@@ -313,14 +306,14 @@ def dossier(diff: str, head: str | None = None, base: str = "", **more: object) 
             repository="acme/widgets", number=1, title="t", body="", author="a", base_sha=B, head_sha=A
         ),
         "diff": diff,
-        "files": () if head is None else (HeadFile(path=PLACE, text=head),),
-        "config": (own(base),) if base else (),
+        "files": () if head is None else (HeadFile(path=CONFIG_PATH, text=head),),
+        "config": (repository_text(base),) if base else (),
     }
     return Dossier.model_validate({**fields, **more})
 
 
-def one(before: str, after: str) -> tuple[str, object, object, bool]:
-    (edit,) = find_edits([own(before)], [own(after)])
+def single_edit(before: str, after: str) -> tuple[str, object, object, bool]:
+    (edit,) = find_edits([repository_text(before)], [repository_text(after)])
     return edit.key, edit.old, edit.new, edit.is_weaker
 
 
@@ -355,45 +348,45 @@ def one(before: str, after: str) -> tuple[str, object, object, bool]:
         ("quiet_window: 1m", "quiet_window: 2m", ("quiet_window", 60.0, 120.0, False)),
     ],
 )  # fmt: skip
-def test_an_edit_is_told_with_both_values_and_whether_it_is_weaker(
+def test_edit_has_both_values_and_its_weakness(
     before: str, after: str, expected: tuple[str, object, object, bool]
 ) -> None:
-    assert one(before, after) == expected
+    assert single_edit(before, after) == expected
 
 
-@pytest.mark.parametrize("diff", [changed("a.py"), "no diff @@", changed(PLACE).replace("-1 +1", "-9 +9,3")])
-def test_a_change_of_no_such_file_or_without_a_diff_proposes_nothing(diff: str) -> None:
+@pytest.mark.parametrize("diff", [diff_of("a.py"), "no diff @@", diff_of(CONFIG_PATH).replace("-1 +1", "-9 +9,3")])
+def test_change_of_other_file_or_unreadable_diff_proposes_nothing(diff: str) -> None:
     proposed = find_proposed_config(dossier(diff, base="mode: observe"))
     assert (proposed, proposed.is_empty) == (ProposedConfig(), True)
 
 
-OWNERS = (default("mode: observe"),)
+OWNERS = (owner_text("mode: observe"),)
 
 
 @pytest.mark.parametrize(
     ("proposing", "edits", "mistakes"),
     [
         (
-            dossier(changed(PLACE), "mode: observe", "ci_wait: 5m"),
+            dossier(diff_of(CONFIG_PATH), "mode: observe", "ci_wait: 5m"),
             [("mode", "observe", True), ("ci_wait", None, False)],
             [],
         ),
-        (dossier(changed(PLACE, before=False), "mode: block", config=OWNERS), [("mode", "block", False)], []),
-        (dossier(changed(PLACE, after=False), base="require_issue: true"), [("require_issue", False, True)], []),
+        (dossier(diff_of(CONFIG_PATH, before=False), "mode: block", config=OWNERS), [("mode", "block", False)], []),
+        (dossier(diff_of(CONFIG_PATH, after=False), base="require_issue: true"), [("require_issue", False, True)], []),
         (
-            dossier(changed(PLACE), "a: 1\nmode: x", "mode: observe"),
+            dossier(diff_of(CONFIG_PATH), "a: 1\nmode: x", "mode: observe"),
             [("accept_alone", False, False)],
             [(1, "a"), (2, "mode")],
         ),
         (
-            dossier(changed(PLACE), "require_issue: false\nmodel: 3", "require_issue: true"),
+            dossier(diff_of(CONFIG_PATH), "require_issue: false\nmodel: 3", "require_issue: true"),
             [("require_issue", False, True), ("accept_alone", False, False)],
             [(2, "model")],
         ),
     ],
     ids=["edited", "new, against the owner's", "deleted, the defaults count", "mistakes", "a mistake hides no edit"],
 )
-def test_the_heads_version_is_held_against_the_bases(
+def test_head_config_is_compared_with_base_config(
     proposing: Dossier, edits: list[tuple[str, object, bool]], mistakes: list[tuple[int, str]]
 ) -> None:
     proposed = find_proposed_config(proposing)
@@ -401,12 +394,12 @@ def test_the_heads_version_is_held_against_the_bases(
     assert [(problem.line, problem.key) for problem in proposed.problems] == mistakes
 
 
-def test_a_new_version_that_nobody_read_is_told_too() -> None:
-    unread = (UnreadFile(path=PLACE, reason=UnreadReason.BINARY),)
-    assert find_proposed_config(dossier(changed(PLACE), base="mode: observe", files_unread=unread)) == ProposedConfig(
-        is_unread=True
-    )
+def test_unread_head_config_is_reported() -> None:
+    unread = (UnreadFile(path=CONFIG_PATH, reason=UnreadReason.BINARY),)
+    assert find_proposed_config(
+        dossier(diff_of(CONFIG_PATH), base="mode: observe", files_unread=unread)
+    ) == ProposedConfig(is_unread=True)
 
 
-def test_rules_files_that_the_judge_reads_are_told() -> None:
-    assert find_proposed_config(dossier(changed("AGENTS.md") + changed("docs/agents.md"))).rules == ("AGENTS.md",)
+def test_changed_rules_files_are_reported() -> None:
+    assert find_proposed_config(dossier(diff_of("AGENTS.md") + diff_of("docs/agents.md"))).rules == ("AGENTS.md",)

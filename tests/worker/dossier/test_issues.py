@@ -1,4 +1,4 @@
-"""Whose text of an issue is judged by."""
+"""Closing links, reverts, and the version of an issue text that is judged."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,13 +24,13 @@ from worker.dossier.issues import (
 HERE = "acme/widgets"
 
 
-def closed(text: str) -> list[str]:
+def list_closed(text: str) -> list[str]:
     return [f"{link.repository}#{link.number}" for link in find_closing_links(text, HERE)]
 
 
-def test_each_documented_keyword_closes() -> None:
+def test_documented_keyword_closes_an_issue() -> None:
     for word in ("close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"):
-        assert closed(f"This {word} #7.") == closed(f"{word.upper()}: #7") == ["acme/widgets#7"]
+        assert list_closed(f"This {word} #7.") == list_closed(f"{word.upper()}: #7") == ["acme/widgets#7"]
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_each_documented_keyword_closes() -> None:
         ("before <!-- fixes #8 --> closes #7", ["acme/widgets#7"]),
     ],
 )
-def test_links_are_found(text: str, issues: list[str]) -> None:
-    assert closed(text) == issues
+def test_closing_links_are_found(text: str, issues: list[str]) -> None:
+    assert list_closed(text) == issues
 
 
 @pytest.mark.parametrize(
@@ -64,22 +64,22 @@ def test_links_are_found(text: str, issues: list[str]) -> None:
         "Fixes https://evil.example/acme/gears/issues/3", "Fixes https://github.com/acme/gears", "",
     ],
 )  # fmt: skip
-def test_what_only_looks_like_a_link_closes_nothing(text: str) -> None:
-    assert closed(text) == []
+def test_text_that_resembles_a_link_closes_nothing(text: str) -> None:
+    assert list_closed(text) == []
 
 
-def test_a_link_keeps_the_words_that_make_it() -> None:
+def test_link_keeps_its_text() -> None:
     assert find_closing_links("Well, Closes   #7!", HERE) == (IssueLink(HERE, 7, "Closes #7"),)
 
 
-def test_an_enterprise_host_is_its_own() -> None:
+def test_enterprise_link_closes_only_on_its_host() -> None:
     url = "Fixes https://git.acme.example/acme/gears/pull/3"
     assert find_closing_links(url, HERE, host="git.acme.example")[0].number == 3
     assert find_closing_links(url, HERE) == ()
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8") | st.sampled_from(list("`#<!->\n 0123fixesFIXES:/"))))
-def test_any_text_is_read_without_an_exception(text: str) -> None:
+def test_any_text_is_read_for_links_without_an_exception(text: str) -> None:
     assert all(link.number >= 0 for link in find_closing_links(f"fixes #1 {text}", HERE))
 
 
@@ -98,11 +98,11 @@ SHA, OTHER = "1" * 40, "2" * 40
         ("Retry", ()),
     ],
 )
-def test_the_commits_that_a_commit_takes_back_are_named_in_gits_words(message: str, expected: tuple[str, ...]) -> None:
+def test_reverted_commits_are_read_from_gits_message(message: str, expected: tuple[str, ...]) -> None:
     assert find_reverted_commits(message) == expected
 
 
-def test_so_many_commits_are_taken_back_at_once_and_no_more() -> None:
+def test_reverted_commits_are_bounded() -> None:
     message = "\n".join(f"This reverts commit {number:040x}." for number in range(100))
     assert len(find_reverted_commits(message)) == MOST_COMMITS
 
@@ -119,9 +119,7 @@ def test_so_many_commits_are_taken_back_at_once_and_no_more() -> None:
         ("fix", "Reverts acme/widgets#12", ()),
     ],
 )
-def test_githubs_button_names_the_pull_request_in_branch_and_body(
-    branch: str, body: str, expected: tuple[int, ...]
-) -> None:
+def test_reverted_pull_request_is_read_from_branch_and_body(branch: str, body: str, expected: tuple[int, ...]) -> None:
     assert find_reverted_pulls(branch, body, HERE) == expected
 
 
@@ -138,7 +136,7 @@ def test_githubs_button_names_the_pull_request_in_branch_and_body(
         ("A fix-up of words", "", False),
     ],
 )
-def test_who_mends_says_so_in_the_title_or_closes_an_issue(title: str, body: str, *, is_so: bool) -> None:
+def test_declared_fix_has_a_fix_title_or_closes_an_issue(title: str, body: str, *, is_so: bool) -> None:
     assert is_declared_fix(title, body, HERE) is is_so
 
 
@@ -158,14 +156,14 @@ def test_who_mends_says_so_in_the_title_or_closes_an_issue(title: str, body: str
         ("Keep what we reverted", "", (), False),
     ],
 )
-def test_a_revert_says_so_in_its_title_or_in_gits_words(
+def test_declared_revert_has_a_title_or_gits_message(
     title: str, body: str, messages: tuple[str, ...], *, is_so: bool
 ) -> None:
     assert is_declared_revert(title, body, messages) is is_so
 
 
 @given(st.text(), st.text(), st.text())
-def test_no_text_makes_it_raise(title: str, body: str, branch: str) -> None:
+def test_any_declaration_is_read_without_an_exception(title: str, body: str, branch: str) -> None:
     is_declared_fix(title, body, HERE)
     is_declared_revert(title, body, [branch])
     find_reverted_commits(body)
@@ -180,51 +178,62 @@ def at(minutes: int) -> datetime:
     return OPENED + timedelta(minutes=minutes)
 
 
-def judged(minutes: int, text: str | None) -> TextVersion:
+def by_author(minutes: int, text: str | None) -> TextVersion:
     return TextVersion(at(minutes), "agent[bot]", is_by_judged=True, text=text)
 
 
-def person(minutes: int, text: str | None) -> TextVersion:
+def by_person(minutes: int, text: str | None) -> TextVersion:
     return TextVersion(at(minutes), "alice", is_by_judged=False, text=text)
 
 
-def late(*minutes: int, used: bool = False) -> tuple[LateEdit, ...]:
+def late_edits(*minutes: int, used: bool = False) -> tuple[LateEdit, ...]:
     return tuple(LateEdit(by="agent[bot]", at=at(minute), used=used) for minute in minutes)
 
 
-WRITTEN = person(-60, "as written")
+WRITTEN = by_person(-60, "as written")
 
 
 @pytest.mark.parametrize(
     "versions",
     [
         pytest.param((), id="never edited"),
-        pytest.param((person(5, NOW), WRITTEN), id="by a person"),
-        pytest.param((judged(-5, NOW), WRITTEN), id="before there was a pull request"),
-        pytest.param((person(9, NOW), judged(5, "easier"), WRITTEN), id="a person took it over"),
-        pytest.param((person(9, NOW), judged(5, None)), id="a person took over what is not shown"),
-        pytest.param((judged(5, NOW),), id="written by the judged, and an edit of nobody"),
+        pytest.param((by_person(5, NOW), WRITTEN), id="by a person"),
+        pytest.param((by_author(-5, NOW), WRITTEN), id="before there was a pull request"),
+        pytest.param((by_person(9, NOW), by_author(5, "easier"), WRITTEN), id="a person took it over"),
+        pytest.param((by_person(9, NOW), by_author(5, None)), id="a person took over what is not shown"),
+        pytest.param((by_author(5, NOW),), id="written by the author, and not edited"),
     ],
 )
-def test_what_reads_now_stands_where_no_edit_of_the_judged_came_last(versions: tuple[TextVersion, ...]) -> None:
+def test_present_text_is_judged_unless_the_author_edited_last(versions: tuple[TextVersion, ...]) -> None:
     assert select_judged_text(NOW, TextHistory(versions, is_complete=True), OPENED) == JudgedText(NOW)
 
 
 @pytest.mark.parametrize(
     ("versions", "text", "edits"),
     [
-        pytest.param((judged(5, NOW), WRITTEN), "as written", late(5), id="one edit"),
-        pytest.param((judged(0, NOW), WRITTEN), "as written", late(0), id="in the second of the opening"),
-        pytest.param((judged(9, NOW), judged(5, "easy"), WRITTEN), "as written", late(9, 5), id="several edits"),
-        pytest.param((judged(9, NOW), person(7, "hers"), judged(5, "easy"), WRITTEN), "hers", late(9), id="on hers"),
-        pytest.param((judged(9, NOW), judged(-5, "early"), WRITTEN), "early", late(9), id="on an early one"),
-        pytest.param((judged(9, NOW), judged(5, "his own")), "his own", late(9), id="of what the judged wrote himself"),
-        pytest.param((WRITTEN, judged(5, NOW)), "as written", late(5), id="told in another order"),
-        pytest.param((judged(5, f"{NOW}\r\n"), WRITTEN), "as written", late(5), id="other ends of lines"),
-        pytest.param((judged(5, None), WRITTEN), "as written", late(5), id="the newest is not shown"),
+        pytest.param((by_author(5, NOW), WRITTEN), "as written", late_edits(5), id="one edit"),
+        pytest.param((by_author(0, NOW), WRITTEN), "as written", late_edits(0), id="in the second of the opening"),
+        pytest.param(
+            (by_author(9, NOW), by_author(5, "easy"), WRITTEN), "as written", late_edits(9, 5), id="several edits"
+        ),
+        pytest.param(
+            (by_author(9, NOW), by_person(7, "hers"), by_author(5, "easy"), WRITTEN),
+            "hers",
+            late_edits(9),
+            id="on hers",
+        ),
+        pytest.param(
+            (by_author(9, NOW), by_author(-5, "early"), WRITTEN), "early", late_edits(9), id="on an early one"
+        ),
+        pytest.param(
+            (by_author(9, NOW), by_author(5, "his own")), "his own", late_edits(9), id="of the author's own text"
+        ),
+        pytest.param((WRITTEN, by_author(5, NOW)), "as written", late_edits(5), id="in another order"),
+        pytest.param((by_author(5, f"{NOW}\r\n"), WRITTEN), "as written", late_edits(5), id="other ends of lines"),
+        pytest.param((by_author(5, None), WRITTEN), "as written", late_edits(5), id="the newest is not shown"),
     ],
 )
-def test_an_edit_of_the_judged_that_came_last_is_not_used(
+def test_last_edit_of_the_judged_author_is_not_used(
     versions: tuple[TextVersion, ...], text: str, edits: tuple[LateEdit, ...]
 ) -> None:
     assert select_judged_text(NOW, TextHistory(versions, is_complete=True), OPENED) == JudgedText(text, edits)
@@ -233,20 +242,24 @@ def test_an_edit_of_the_judged_that_came_last_is_not_used(
 @pytest.mark.parametrize(
     ("history", "edits"),
     [
-        pytest.param(TextHistory((judged(9, NOW), judged(5, "easy"))), late(9, 5, used=True), id="more than is told"),
-        pytest.param(TextHistory((judged(9, NOW), person(5, None))), late(9, used=True), id="not shown"),
-        pytest.param(TextHistory((judged(9, None),)), late(9, used=True), id="the last edit alone is known"),
         pytest.param(
-            TextHistory((judged(9, "- his line"), WRITTEN), is_complete=True), late(9, used=True), id="of another text"
+            TextHistory((by_author(9, NOW), by_author(5, "easy"))), late_edits(9, 5, used=True), id="incomplete history"
+        ),
+        pytest.param(TextHistory((by_author(9, NOW), by_person(5, None))), late_edits(9, used=True), id="not shown"),
+        pytest.param(TextHistory((by_author(9, None),)), late_edits(9, used=True), id="the last edit alone is known"),
+        pytest.param(
+            TextHistory((by_author(9, "- his line"), WRITTEN), is_complete=True),
+            late_edits(9, used=True),
+            id="of another text",
         ),
     ],
 )
-def test_where_what_stood_before_is_not_known_the_present_text_is_used_and_the_edit_is_told(
+def test_edited_text_is_used_when_the_earlier_text_is_unknown(
     history: TextHistory, edits: tuple[LateEdit, ...]
 ) -> None:
     assert select_judged_text(NOW, history, OPENED) == JudgedText(NOW, edits)
 
 
-def test_what_anybody_else_left_stands_though_the_history_is_longer_than_it_is_told() -> None:
-    history = TextHistory((judged(9, NOW), person(5, "hers"), judged(3, "easy")))
-    assert select_judged_text(NOW, history, OPENED) == JudgedText("hers", late(9))
+def test_persons_text_is_judged_in_an_incomplete_history() -> None:
+    history = TextHistory((by_author(9, NOW), by_person(5, "hers"), by_author(3, "easy")))
+    assert select_judged_text(NOW, history, OPENED) == JudgedText("hers", late_edits(9))

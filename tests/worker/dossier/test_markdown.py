@@ -1,4 +1,4 @@
-"""Real fences only."""
+"""Fenced blocks and quotations of Markdown."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def read(text: str) -> list[tuple[str, str]]:
     return [(fence.info_word, fence.text) for fence in find_fences(text)]
 
 
-def test_a_fence_knows_its_lines() -> None:
+def test_fence_has_its_lines() -> None:
     assert list(find_fences("One.\n\n```assay\nsummary: x\n```\nTwo.\n")) == [
         FencedBlock("assay", "summary: x\n", 2, 5)
     ]
@@ -36,7 +36,7 @@ def test_a_fence_knows_its_lines() -> None:
     ],
     ids=["named", "with more words", "without a name", "quoted", "code block", "none"],
 )
-def test_a_fence_is_what_commonmark_says_it_is(text: str, expected: list[tuple[str, str]]) -> None:
+def test_fences_follow_commonmark(text: str, expected: list[tuple[str, str]]) -> None:
     assert read(text) == expected
 
 
@@ -60,26 +60,26 @@ FENCE = "```assay\nsummary: x\n```\n"
         ),
     ],
 )
-def test_quotations_that_would_be_looked_through_again_from_each_line_are_left_out(line: str, newline: str) -> None:
+def test_quotations_with_quadratic_parse_are_left_out(line: str, newline: str) -> None:
     text = f"{line * (60_000 // len(line))}\n{FENCE}".replace("\n", newline)
     assert read(text) == [("assay", "summary: x\n")]
     assert not any(token.type == "blockquote_open" for token in parse_blocks(text))
 
 
-def test_many_short_quotations_are_read_as_what_they_are() -> None:
+def test_many_short_quotations_are_parsed() -> None:
     text = "> ```assay\n> x\n> ```\nlazy\n\n" * 500
     assert len(text.splitlines()) * text.count(">") > MOST_QUOTATION_LINES
     assert read(text + FENCE) == [("assay", "summary: x\n")]
     assert sum(token.type == "blockquote_open" for token in parse_blocks(text)) == 500
 
 
-def test_a_text_that_speaks_of_more_than_it_quotes_is_left_alone() -> None:
+def test_text_with_many_arrows_is_not_a_quotation() -> None:
     text = "a -> b\n" * 2_000 + "\n" + FENCE
     assert read(text) == [("assay", "summary: x\n")]
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-def test_of_a_text_of_countless_lines_the_first_are_read(newline: str) -> None:
+def test_only_the_first_lines_of_a_very_long_text_are_read(newline: str) -> None:
     above = "\n" * (MOST_LINES - 3)
     assert read((above + FENCE).replace("\n", newline)) == [("assay", "summary: x\n")]
     assert read((above + "\n\n\n" + FENCE).replace("\n", newline)) == []
@@ -103,14 +103,12 @@ CLAIMS = "ac_coverage:\n- {criterion: AC1, addressed_by: a.py}\n"
         ("", None),
     ],
 )
-def test_the_block_with_our_word_counts_or_else_the_last_block_of_data_with_the_fields_of_a_case(
-    body: str, text: str | None
-) -> None:
+def test_case_fence_is_the_assay_block_or_the_last_data_block_with_case_fields(body: str, text: str | None) -> None:
     fence = case_fence(body)
     assert (fence.text if fence else None) == text
 
 
-def test_no_block_of_a_case_is_part_of_what_the_description_asks_for() -> None:
+def test_case_blocks_are_not_part_of_the_task_description() -> None:
     body = f"Retries.\n\n```yaml\n{CLAIMS}```\n\nOnce.\n\n```yaml\n{CLAIMS}```\n"
     assert len(case_fences(body)) == 2
     assert describe_own_task("Retry", body) == "Retry\n\nRetries.\n\n\nOnce."

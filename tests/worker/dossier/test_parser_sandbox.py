@@ -1,4 +1,4 @@
-"""Texts that are tried in a process of their own before they are parsed here."""
+"""The process that parses a text first."""
 
 import os
 import select
@@ -17,66 +17,64 @@ from worker.signals.analysis import syntax
 from worker.signals.analysis.file_roles import Language
 
 PYTHON = Grammar("tree_sitter_python", "language")
-FEW = 1 << 27
+MEMORY_LIMIT = 1 << 27
 HOSTILE = b"/*\n" * 2_000
-"""The parser of tree-sitter 0.26.1 takes 1.4 GB for it, and with the square of its lines ever more."""
+"""tree-sitter 0.26.1 takes 1.4 GB for it, growing with the square of its lines."""
 
 
 @pytest.fixture
-def taster() -> Generator[ParserSandbox]:
-    with closing(ParserSandbox(FEW)) as sandbox:
+def sandbox() -> Generator[ParserSandbox]:
+    with closing(ParserSandbox(MEMORY_LIMIT)) as sandbox:
         yield sandbox
 
 
-def test_a_text_that_takes_too_much_memory_ends_the_taster_and_the_next_one_is_tried_by_another(
-    taster: ParserSandbox, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert taster.can_parse(b"x = 1\n", PYTHON)
-    assert not taster.can_parse(HOSTILE, PYTHON)
+def test_sandbox_restarts_after_running_out_of_memory(sandbox: ParserSandbox, caplog: pytest.LogCaptureFixture) -> None:
+    assert sandbox.can_parse(b"x = 1\n", PYTHON)
+    assert not sandbox.can_parse(HOSTILE, PYTHON)
     assert [record.getMessage() for record in caplog.records] == [
         "parser failed, text of 6000 bytes read by lines: tree_sitter_python"
     ]
-    assert "/*" not in caplog.text, "what a private source holds is not for the log"
-    assert taster.can_parse(b"x = 1\n", PYTHON)
-    assert taster.can_parse(b"y = 'x'\n" * 20_000, PYTHON), "long, and nothing but long"
+    assert "/*" not in caplog.text, "the log holds no source text"
+    assert sandbox.can_parse(b"x = 1\n", PYTHON)
+    assert sandbox.can_parse(b"y = 'x'\n" * 20_000, PYTHON)
 
 
-def test_a_text_whose_taster_was_ended_while_nobody_asked_counts_as_not_survived(taster: ParserSandbox) -> None:
-    assert taster.can_parse(b"x = 1\n", PYTHON)
-    os.kill(taster.pid, signal.SIGKILL)  # as the system does where memory is short
-    assert not taster.can_parse(b"x = 1\n" * 100_000, PYTHON)
-    assert taster.can_parse(b"x = 1\n", PYTHON)
+def test_text_is_not_parsable_when_the_sandbox_process_was_killed(sandbox: ParserSandbox) -> None:
+    assert sandbox.can_parse(b"x = 1\n", PYTHON)
+    os.kill(sandbox.pid, signal.SIGKILL)  # as the system does when memory is short
+    assert not sandbox.can_parse(b"x = 1\n" * 100_000, PYTHON)
+    assert sandbox.can_parse(b"x = 1\n", PYTHON)
 
 
-def test_a_taster_that_tasted_much_makes_room_for_another() -> None:
-    with closing(ParserSandbox(FEW, life=10)) as taster:
-        first = taster.pid
-        assert taster.can_parse(b"x = 1\n", PYTHON)
-        assert taster.can_parse(b"x = 1\n", PYTHON)
-        assert taster.pid == first
-        assert taster.can_parse(b"x = 1\n", PYTHON)
-        assert taster.pid != first
+def test_sandbox_process_is_replaced_after_its_number_of_texts() -> None:
+    with closing(ParserSandbox(MEMORY_LIMIT, life=10)) as sandbox:
+        first = sandbox.pid
+        assert sandbox.can_parse(b"x = 1\n", PYTHON)
+        assert sandbox.can_parse(b"x = 1\n", PYTHON)
+        assert sandbox.pid == first
+        assert sandbox.can_parse(b"x = 1\n", PYTHON)
+        assert sandbox.pid != first
 
 
-def test_nothing_of_the_working_directory_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sandbox_loads_nothing_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("worker.py", "struct.py", "tree_sitter.py"):
         (tmp_path / name).write_text(f"open({str(tmp_path / 'run')!r}, 'w')\n")
     monkeypatch.chdir(tmp_path)
-    with closing(ParserSandbox(FEW)) as taster:
-        assert taster.can_parse(b"x = 1\n", PYTHON)
+    with closing(ParserSandbox(MEMORY_LIMIT)) as sandbox:
+        assert sandbox.can_parse(b"x = 1\n", PYTHON)
     assert not (tmp_path / "run").exists()
 
 
-def test_where_no_process_can_be_started_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sandbox_reports_a_process_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/true")
     with (
-        closing(ParserSandbox(FEW)) as taster,
+        closing(ParserSandbox(MEMORY_LIMIT)) as sandbox,
         pytest.raises(RuntimeError, match="no process that parses could be started"),
     ):
-        taster.can_parse(b"x = 1\n", PYTHON)
+        sandbox.can_parse(b"x = 1\n", PYTHON)
 
 
-def test_while_texts_are_tried_first_what_no_taster_survives_is_no_program() -> None:
+def test_text_that_kills_the_sandbox_is_unreadable() -> None:
     with sandboxed_parsing():
         root = syntax.parse((HOSTILE * 5).decode(), Language.PYTHON)
         assert syntax.is_unreadable(root)
@@ -84,7 +82,7 @@ def test_while_texts_are_tried_first_what_no_taster_survives_is_no_program() -> 
     assert SANDBOX.get() is None
 
 
-def test_a_taster_ends_with_whoever_started_it() -> None:
+def test_sandbox_process_ends_with_its_parent() -> None:
     code = "import os; from worker.dossier.parser_sandbox import ParserSandbox; print(ParserSandbox().pid, flush=True); os._exit(0)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     try:

@@ -38,7 +38,7 @@ LOADERS = (load_strict_yaml, load_operator_yaml)
         ("a: 12345678901234567890", {"a": "12345678901234567890"}),
     ],
 )
-def test_only_plain_values_change_their_type(text: str, value: object, load: Load) -> None:
+def test_only_plain_values_are_converted(text: str, value: object, load: Load) -> None:
     assert load(text) == value
 
 
@@ -68,7 +68,7 @@ def test_only_plain_values_change_their_type(text: str, value: object, load: Loa
         ('{"a":' * 9000, "nested too deeply", 1),
     ],
 )
-def test_what_surprises_is_refused_with_its_line(text: str, problem: str, line: int | None, load: Load) -> None:
+def test_ambiguous_yaml_is_refused_with_its_line(text: str, problem: str, line: int | None, load: Load) -> None:
     with pytest.raises(StrictYamlError) as refused:
         load(text)
     assert problem in refused.value.problem
@@ -85,13 +85,13 @@ def test_any_text_is_loaded_or_refused(text: str) -> None:
         load_strict_yaml(text)
 
 
-def test_without_libyaml_our_own_texts_are_loaded_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operator_yaml_loads_without_libyaml(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strict_yaml, "OwnLoader", None)
     assert load_operator_yaml("a: [1, b]") == {"a": [1, "b"]}
 
 
 @pytest.mark.parametrize("text", ["a: b\t", "- 1\t# one"])
-def test_a_tab_behind_a_value_is_forgiven_in_our_own_texts_only(text: str) -> None:
+def test_tab_after_value_is_accepted_in_operator_yaml_only(text: str) -> None:
     assert load_operator_yaml(text) in ({"a": "b"}, [1])
     with pytest.raises(StrictYamlError):
         load_strict_yaml(text)

@@ -1,4 +1,4 @@
-"""Trees in bounded work: what is given up, and what somebody else tries first."""
+"""Trees in bounded work, and texts that the sandbox refuses."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ GO = Grammar("tree_sitter_go", "language")
 KOTLIN = Grammar("tree_sitter_kotlin", "language")
 
 
-def test_a_text_that_is_a_program_is_one_tree_however_long() -> None:
+def test_long_program_is_one_tree() -> None:
     text = "é = 'x'\n".encode() * 40_000
     tree = parse_within_limits(text, PYTHON)
     assert tree is not None
@@ -20,7 +20,7 @@ def test_a_text_that_is_a_program_is_one_tree_however_long() -> None:
     assert tree.root_node.children[-1].text == "é = 'x'".encode()
 
 
-def test_of_a_text_that_is_none_every_node_still_knows_its_words() -> None:
+def test_nodes_of_broken_text_have_their_text() -> None:
     tree = parse_within_limits(b"x = f(1)\ny = = 2\n" * 1_000, PYTHON)
     assert tree is not None
     assert tree.root_node.has_error
@@ -32,33 +32,31 @@ def test_of_a_text_that_is_none_every_node_still_knows_its_words() -> None:
     [(b"| - " * 1_000 + b"\n" * 10, GO), (b"class A {\n    fun f(x: Int) = g(x" + b")x" * 2_400 + b"\n}\n", KOTLIN)],
     ids=["takes many steps", "is read again and again"],
 )
-def test_what_takes_far_more_work_than_it_is_long_has_no_tree_and_the_next_text_has_one(
-    text: bytes, grammar: Grammar
-) -> None:
+def test_text_beyond_the_work_limit_has_no_tree(text: bytes, grammar: Grammar) -> None:
     assert parse_within_limits(text * 3, grammar) is None
-    following = parse_within_limits(b"package a\n", grammar)
-    assert following is not None
-    assert (following.root_node.has_error, following.root_node.end_byte) == (False, 10)
+    next_tree = parse_within_limits(b"package a\n", grammar)
+    assert next_tree is not None
+    assert (next_tree.root_node.has_error, next_tree.root_node.end_byte) == (False, 10)
 
 
 @contextmanager
-def given_first_to(taster: SandboxCheck) -> Generator[None]:
-    token = SANDBOX.set(taster)
+def use_sandbox(check: SandboxCheck) -> Generator[None]:
+    token = SANDBOX.set(check)
     try:
         yield
     finally:
         SANDBOX.reset(token)
 
 
-def test_what_the_taster_does_not_survive_is_never_parsed_here() -> None:
-    tasted: list[tuple[bytes, Grammar]] = []
+def test_text_refused_by_the_sandbox_is_not_parsed() -> None:
+    checked: list[tuple[bytes, Grammar]] = []
 
-    def survives(raw: bytes, grammar: Grammar) -> bool:
-        tasted.append((raw, grammar))
+    def can_parse(raw: bytes, grammar: Grammar) -> bool:
+        checked.append((raw, grammar))
         return raw != b"hostile"
 
-    with given_first_to(survives):
+    with use_sandbox(can_parse):
         assert parse_tree(b"hostile", PYTHON) is None
         assert parse_tree(b"x = 1\n", PYTHON) is not None
-    assert tasted == [(b"hostile", PYTHON), (b"x = 1\n", PYTHON)]
-    assert parse_tree(b"hostile", PYTHON) is not None, "it is a name, and nobody is asked"
+    assert checked == [(b"hostile", PYTHON), (b"x = 1\n", PYTHON)]
+    assert parse_tree(b"hostile", PYTHON) is not None, "without a sandbox"

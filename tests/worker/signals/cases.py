@@ -33,7 +33,7 @@ FIXTURES: Final = Path(__file__).parent / "fixtures"
 VARIED: Final = ("rule", "cites", "evidence", "body", "title")
 
 Firing = tuple[str, str, int, str]
-"""Signal, path, line and side; a path that is not there is empty, a line 0."""
+"""Signal, path, line and side; an absent path is empty, an absent line 0."""
 
 
 class Case(NamedTuple):
@@ -48,11 +48,11 @@ class Case(NamedTuple):
 
     @property
     def dossiers(self) -> Iterator[Dossier]:
-        """One for each choice among the texts of the keys in VARIED."""
+        """The dossiers of each choice among the texts of the keys in VARIED."""
         return self.dossiers_of(self.before, self.after)
 
     def dossiers_of(self, before: Texts, after: Texts) -> Iterator[Dossier]:
-        """The same of another change."""
+        """The dossiers with these texts instead of its own."""
         varied = {key: cast("list[str]", self.header[key]) for key in VARIED if isinstance(self.header.get(key), list)}
         for texts in product(*varied.values()):
             yield dossier_of(before, after, **_read_header({**self.header, **dict(zip(varied, texts, strict=True))}))
@@ -64,8 +64,8 @@ def _read_header(header: dict[str, Any]) -> dict[str, Any]:
     if (rule := keys.pop("rule", None)) is not None:
         text = rule if "\n" in rule else f"# Rules\n\n- {rule}\n"
         keys["guidance"] = [{"path": "AGENTS.md", "text": text}]
-    if (place := keys.pop("cites", None)) is not None:
-        claim = {"criterion": "AC1", "addressed_by": place, "evidence": keys.pop("evidence", None)}
+    if (location := keys.pop("cites", None)) is not None:
+        claim = {"criterion": "AC1", "addressed_by": location, "evidence": keys.pop("evidence", None)}
         keys["case"] = {"summary": "s", "ac_coverage": [claim]}
     if (paths := keys.pop("absent", None)) is not None:
         keys["absent"] = [{"path": path, "exists": False} for path in paths]

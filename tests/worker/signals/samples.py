@@ -23,7 +23,7 @@ RUBRIC = Rubric(
 
 
 def diff_of(before: Texts, after: Texts) -> str:
-    """What git would print; every text must end with a newline."""
+    """The diff that git prints; each text ends with a newline."""
     paths = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
     return "".join(file_diff(path, before.get(path), after.get(path)) for path in paths)
 
@@ -49,7 +49,7 @@ def dossier_of(
     absent: Sequence[Mapping[str, object]] = (),
     **more: Any,
 ) -> Dossier:
-    """The dossier of a change; *texts* says whether it carries the head's files. *absent*: files that do not exist."""
+    """The dossier of a change; *texts* adds the head's files, *absent* files that do not exist."""
     files = [*({"path": path, "text": text} for path, text in after.items() if texts), *absent]
     return plain_dossier(diff_of(before, after), title, issue, **({"files": files} if texts or absent else {}), **more)
 
@@ -61,7 +61,7 @@ def plain_dossier(
     pull_request: Mapping[str, str] | None = None,
     **more: object,
 ) -> Dossier:
-    """*pull_request*: the fields that are not the usual ones. *more*: fields of the dossier."""
+    """*pull_request* overrides its usual fields; *more* are fields of the dossier."""
     pull = {
         "repository": "acme/widgets",
         "number": 1,

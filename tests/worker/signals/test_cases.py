@@ -59,12 +59,15 @@ def check_firings(case: Case) -> None:
     for dossier in case.dossiers:
         change = CodeChange(dossier)
         findings = [finding for signal in signals for finding in signal.findings(change)]
-        places = [(finding.signal, finding.path or "", finding.line or 0, finding.side) for finding in findings]
-        fired = sorted(zip(places, findings, strict=True), key=itemgetter(0))
-        assert [place for place, _ in fired] == [place for place, _ in expected], (dossier.guidance, dossier.case)
-        for (place, finding), (_, fields) in zip(fired, expected, strict=True):
-            wanted = {"fact": place[0] in facts, **fields}
-            assert {name: getattr(finding, name) for name in wanted} == wanted, place
+        locations = [(finding.signal, finding.path or "", finding.line or 0, finding.side) for finding in findings]
+        fired = sorted(zip(locations, findings, strict=True), key=itemgetter(0))
+        assert [location for location, _ in fired] == [location for location, _ in expected], (
+            dossier.guidance,
+            dossier.case,
+        )
+        for (location, finding), (_, fields) in zip(fired, expected, strict=True):
+            wanted = {"fact": location[0] in facts, **fields}
+            assert {name: getattr(finding, name) for name in wanted} == wanted, location
 
 
 @pytest.mark.parametrize("module", HALF_FINISHED)
@@ -99,5 +102,5 @@ def test_case_files_are_named_after_their_signal_module_and_outcome() -> None:
 def test_signal_with_cases_fires_in_some_and_stays_silent_in_others() -> None:
     cases = [case for module in MODULES for case in cases_of(module)]
     silent = {signal.name for case in cases if not case.firings for signal in signals_of(case)}
-    firing = {place[0] for case in cases for place, _ in case.firings}
-    assert firing == silent
+    fired = {firing[0] for case in cases for firing, _ in case.firings}
+    assert fired == silent

@@ -1,4 +1,4 @@
-"""What is said of signals is in their docstrings, and the pages of docs/signals hold just that."""
+"""The docstrings of signals, and the pages of docs/signals that are generated from them."""
 
 from collections.abc import Mapping
 from operator import attrgetter
@@ -35,12 +35,12 @@ _FIRST_SENTENCE: Final = pattern(r"(?<=\.) +(?=[A-Z])")
 
 
 @pytest.mark.parametrize("signal", SIGNALS, ids=lambda signal: signal.name)
-def test_a_signal_says_what_it_does_why_that_matters_and_how_often_it_was_wrong(signal: Signal) -> None:
+def test_signal_docstring_has_all_sections(signal: Signal) -> None:
     assert tuple(signal.sections) == SECTIONS
     assert all(signal.sections.values())
 
 
-def test_the_pages_in_the_docs_are_written_from_the_docstrings(golden: Golden) -> None:
+def test_docs_pages_are_generated_from_docstrings(golden: Golden) -> None:
     pages = build_pages(load_rubric().signals)
     for path, text in pages.items():
         golden.check_text(f"../../docs/{path}", text)
@@ -48,7 +48,7 @@ def test_the_pages_in_the_docs_are_written_from_the_docstrings(golden: Golden) -
 
 
 def build_pages(weights: Mapping[str, float]) -> dict[str, str]:
-    """The pages by their paths in docs."""
+    """The pages by path in docs."""
     pages = {f"signals/{category}.md": build_category_page(category, weights) for category in sorted(Category)}
     lines = [GENERATED + PAGE_HEAD]
     for category in sorted(Category):
@@ -78,7 +78,7 @@ def list_signals(category: Category) -> list[Signal]:
     return sorted((signal for signal in SIGNALS if signal.category is category), key=attrgetter("name"))
 
 
-def test_a_signal_is_explained_section_by_section_with_its_weight() -> None:
+def test_explained_signal_has_all_sections_and_its_weight() -> None:
     (signal,) = (signal for signal in SIGNALS if signal.name == "type_unused")
     first, *sections = explain_signal(signal, RUBRIC.signals, 60).split("\n\n")
     assert first == "type_unused: suspicion of weight 0.4, half_finished, looks at production code"
@@ -86,7 +86,7 @@ def test_a_signal_is_explained_section_by_section_with_its_weight() -> None:
     assert max(len(line) for section in sections for line in section.split("\n")) <= 60
 
 
-def test_a_fact_is_explained_with_what_resolves_it() -> None:
+def test_explained_fact_says_how_to_resolve_it() -> None:
     (signal,) = (signal for signal in SIGNALS if signal.name == "stub_body")
     text = explain_signal(signal, RUBRIC.signals, 100)
     assert text.startswith("stub_body: fact, half_finished, ")

@@ -1,4 +1,4 @@
-"""What a change gives signals to look at, and which signals are asked."""
+"""The scopes of a change, and the signals that run on it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -28,15 +28,12 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, find_sco
         ("", {}, set[SignalScope]()),
     ],
 )
-def test_a_change_says_what_there_is_to_look_at_and_anything_always_is(
-    path: str, more: dict[str, Any], scopes: set[SignalScope]
-) -> None:
-    """Criteria count only where they were listed."""
+def test_change_has_the_scopes_of_its_content(path: str, more: dict[str, Any], scopes: set[SignalScope]) -> None:
     change = CodeChange(dossier_of({}, {path: "a\n"} if path else {}, **more))
     assert find_scopes(change) == {SignalScope.ANYTHING, *scopes}
 
 
-def test_a_signal_of_tests_is_asked_only_where_the_change_has_tests() -> None:
+def test_tests_signal_runs_only_on_changes_of_tests() -> None:
     @signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
     def always(_: CodeChange) -> Iterator[SignalMatch]:
         yield SignalMatch("always")
@@ -63,7 +60,7 @@ rename to pkg/total_checks.go
 """
 
 
-def test_a_test_file_that_is_renamed_out_of_the_tests_is_looked_at_as_one() -> None:
+def test_test_file_renamed_out_of_tests_keeps_its_scope() -> None:
     change = CodeChange(plain_dossier(RENAMED))
     (hidden,) = (signal for signal in SIGNALS if signal.name == "test_hidden")
     (finding,) = hidden.findings(change)

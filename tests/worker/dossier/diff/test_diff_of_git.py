@@ -1,4 +1,4 @@
-"""parse_diff on what real git prints for generated trees: both texts come back, and so do paths and modes."""
+"""parse_diff on the diffs that git prints of generated trees."""
 
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -16,11 +16,11 @@ LINES = st.sampled_from(
 )
 
 
-def joined(lines: list[bytes], end: bytes) -> bytes:
+def join_lines(lines: list[bytes], end: bytes) -> bytes:
     return b"\n".join(lines) + (end if lines else b"")
 
 
-TEXTS = st.builds(joined, st.lists(LINES, max_size=12), st.sampled_from([b"", b"\n"]))
+TEXTS = st.builds(join_lines, st.lists(LINES, max_size=12), st.sampled_from([b"", b"\n"]))
 NAMES = st.sampled_from(["a.py", "my file", "b b/c", 'say "hi"', "tab\tname", "é/ü.txt", "-dash", "back\\slash"])
 
 
@@ -36,29 +36,29 @@ def git(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
 
 
 class Entry(NamedTuple):
-    """One path of a tree: a file, a program, a link or a submodule."""
+    """One path of a tree."""
 
     mode: str
     content: bytes
 
 
-def tree_of(folder: Path, entries: Mapping[str, Entry]) -> str:
-    """Write a tree object without a work tree, so that any name is possible."""
+def write_tree(folder: Path, entries: Mapping[str, Entry]) -> str:
+    """Write a tree object without a work tree, so that any path is possible."""
     git(folder, "read-tree", "--empty")
     listed = b""
     for name, (mode, content) in entries.items():
         is_module = mode == "160000"
-        kept = content if is_module else git(folder, "hash-object", "-w", "--stdin", stdin=content).strip()
-        listed += mode.encode() + b" " + kept + b"\t" + name.encode() + b"\0"
+        blob = content if is_module else git(folder, "hash-object", "-w", "--stdin", stdin=content).strip()
+        listed += mode.encode() + b" " + blob + b"\t" + name.encode() + b"\0"
     git(folder, "update-index", "-z", "--index-info", stdin=listed)
     return git(folder, "write-tree").decode().strip()
 
 
-def shown(text: bytes) -> str:
+def decode_text(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-def test_git_itself_prints_modes_links_and_binaries_as_we_read_them(tmp_path: Path) -> None:
+def test_modes_symlinks_and_binaries_printed_by_git_are_parsed(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet")
     (tmp_path / "run.sh").write_text("echo\n")
     (tmp_path / "old name.txt").write_text("one\ntwo\nthree\n")
@@ -101,34 +101,34 @@ OPTIONS = st.sets(
     st.sampled_from(["-M", "-C", "--find-copies-harder", "--binary", "--text", "--full-index", "-B", "--patience"])
 )
 MATCHING = frozenset({"-M", "-C", "--find-copies-harder", "-B"})
-"""What says which file became which; the others say how it is printed."""
+"""The options that match files; the others change the output."""
 
 CONTEXT = st.sampled_from(["-U0", "-U1", "-U3", "-U10"])
 QUOTING = st.sampled_from(["core.quotePath=true", "core.quotePath=false"])
 
 
-class Told(NamedTuple):
-    """What `git diff --raw` says of one file."""
+class RawEntry(NamedTuple):
+    """One file of `git diff --raw`."""
 
-    letter: str
+    status: str
     old_mode: str
     new_mode: str
     old: str
     new: str
 
 
-def told(raw: bytes) -> Iterator[Told]:
-    """The entries of `--raw -z`; what became something else is printed twice in a patch, and so it stands here."""
+def parse_raw_listing(raw: bytes) -> Iterator[RawEntry]:
+    """The entries of `--raw -z`, with a type change as two entries, as in a patch."""
     parts = iter(raw.decode("utf-8", "replace").split("\0")[:-1])
     for word in parts:
         old_mode, new_mode, _, _, status = word.removeprefix(":").split(" ")
         path = next(parts)
         new = next(parts) if status[0] in "RC" else path
         if status[0] == "T":
-            yield Told("D", old_mode, "000000", path, path)
-            yield Told("A", "000000", new_mode, path, path)
+            yield RawEntry("D", old_mode, "000000", path, path)
+            yield RawEntry("A", "000000", new_mode, path, path)
         else:
-            yield Told(status[0], old_mode, new_mode, path, new)
+            yield RawEntry(status[0], old_mode, new_mode, path, new)
 
 
 LETTERS = {
@@ -146,21 +146,20 @@ LETTERS = {
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(base=ENTRIES, head=ENTRIES, options=OPTIONS, context=CONTEXT, quoting=QUOTING)
-def test_whatever_git_is_told_to_print_is_read_as_git_itself_tells_it(
+def test_diff_of_generated_trees_equals_gits_raw_listing(
     repository: Path, base: dict[str, Entry], head: dict[str, Entry], options: set[str], context: str, quoting: str
 ) -> None:
-    """Renames, copies, modes, links, submodules and binaries, in every combination of these options."""
     if "--find-copies-harder" in options:
         options.add("-C")
     base, head = without_clashes(base), without_clashes(head)
-    trees = tree_of(repository, base), tree_of(repository, head)
-    asked = ("-c", quoting, "diff-tree", "-r", *sorted(options & MATCHING), *trees)
+    trees = write_tree(repository, base), write_tree(repository, head)
+    command = ("-c", quoting, "diff-tree", "-r", *sorted(options & MATCHING), *trees)
     printing = (context, *sorted(options - MATCHING), "-p", "--src-prefix=a/", "--dst-prefix=b/")
-    files = parse_diff(git(repository, *asked, *printing)).files
-    expected = list(told(git(repository, *asked, "--raw", "-z")))
-    assert [(file.path, LETTERS[file.change]) for file in files] == [(entry.new, entry.letter) for entry in expected]
+    files = parse_diff(git(repository, *command, *printing)).files
+    expected = list(parse_raw_listing(git(repository, *command, "--raw", "-z")))
+    assert [(file.path, LETTERS[file.change]) for file in files] == [(entry.new, entry.status) for entry in expected]
     for file, entry in zip(files, expected, strict=True):
-        assert file.old_path == (entry.old if entry.letter in "RC" else None)
+        assert file.old_path == (entry.old if entry.status in "RC" else None)
         if entry.old_mode != entry.new_mode:
             assert (file.old_mode or "000000", file.new_mode or "000000") == (entry.old_mode, entry.new_mode)
         if file.old_mode or file.new_mode:  # of what was only moved git prints no mode
@@ -170,24 +169,24 @@ def test_whatever_git_is_told_to_print_is_read_as_git_itself_tells_it(
 
 
 def without_clashes(entries: dict[str, Entry]) -> dict[str, Entry]:
-    """A path can't be a file and a folder at once."""
+    """Drop each path that is also a folder."""
     return {name: entry for name, entry in entries.items() if not any(f"{name}/" in other for other in entries)}
 
 
-def check_texts(file: FileDiff, entry: Told, base: Mapping[str, Entry], head: Mapping[str, Entry]) -> None:
-    before = "" if entry.letter == "A" else content_of(base[entry.old])
-    after = "" if entry.letter == "D" else content_of(head[entry.new])
+def check_texts(file: FileDiff, entry: RawEntry, base: Mapping[str, Entry], head: Mapping[str, Entry]) -> None:
+    before = "" if entry.status == "A" else content_of(base[entry.old])
+    after = "" if entry.status == "D" else content_of(head[entry.new])
     if before != after:
         assert base_text(after, file) == before
         assert head_text(before, file) == after
 
 
 def content_of(entry: Entry) -> str:
-    return f"Subproject commit {shown(entry.content)}\n" if entry.mode == "160000" else shown(entry.content)
+    return f"Subproject commit {decode_text(entry.content)}\n" if entry.mode == "160000" else decode_text(entry.content)
 
 
-def test_a_diff_without_prefixes_is_refused_and_says_what_to_do(tmp_path: Path) -> None:
+def test_diff_without_prefixes_is_refused_with_advice(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet")
-    trees = [tree_of(tmp_path, {"x": Entry("100644", text)}) for text in (b"a\n", b"b\n")]
+    trees = [write_tree(tmp_path, {"x": Entry("100644", text)}) for text in (b"a\n", b"b\n")]
     with pytest.raises(DiffError, match="let git print its own prefixes"):
         parse_diff(git(tmp_path, "diff-tree", "-p", "--no-prefix", *trees))

@@ -1,4 +1,4 @@
-"""parse_diff on texts, and base_text and head_text between the two sides."""
+"""parse_diff, base_text and head_text."""
 
 from contextlib import suppress
 
@@ -33,7 +33,7 @@ index 1111111..2222222 100644
 """
 
 
-def only(raw: bytes) -> FileDiff:
+def parse_file(raw: bytes) -> FileDiff:
     (file,) = parse_diff(raw).files
     return file
 
@@ -42,11 +42,14 @@ def header(*lines: bytes, names: bytes = b"a/x b/x") -> bytes:
     return b"diff --git " + names + b"\n" + b"".join(line + b"\n" for line in lines)
 
 
-def test_an_empty_diff_has_no_files() -> None:
+BOTH_SIDES, NEW, GONE = (b"--- a/x", b"+++ b/x"), (b"--- /dev/null", b"+++ b/x"), (b"--- a/x", b"+++ /dev/null")
+
+
+def test_empty_diff_has_no_files() -> None:
     assert parse_diff(b"") == Diff(files=())
 
 
-def test_the_same_text_is_parsed_once() -> None:
+def test_same_text_is_parsed_once() -> None:
     text = MODIFIED.decode()
     assert diff_of(text) is diff_of(text)
     assert diff_of(text) == parse_diff(MODIFIED)
@@ -54,12 +57,12 @@ def test_the_same_text_is_parsed_once() -> None:
         diff_of("no diff")
 
 
-def test_a_last_line_may_end_with_the_text() -> None:
+def test_last_line_without_newline_is_parsed() -> None:
     assert parse_diff(MODIFIED[:-1]) == parse_diff(MODIFIED)
 
 
 def test_lines_are_numbered_on_both_sides() -> None:
-    file = only(MODIFIED)
+    file = parse_file(MODIFIED)
     assert (file.path, file.old_path, file.change) == ("a.py", None, ChangeKind.MODIFIED)
     assert (file.old_mode, file.new_mode, file.blobs) == ("100644", "100644", ("1111111", "2222222"))
     assert [(line.kind.value, line.text, line.base_line, line.head_line) for line in file.lines()] == [
@@ -76,31 +79,36 @@ def test_lines_are_numbered_on_both_sides() -> None:
     assert [line.text for line in file.removed_lines] == ["two"]
 
 
-def test_a_count_that_is_left_out_is_one() -> None:
-    (hunk,) = only(header(b"--- a/x", b"+++ b/x", b"@@ -3 +3 @@", b"-a", b"+b")).hunks
+def test_omitted_hunk_count_is_one() -> None:
+    (hunk,) = parse_file(header(b"--- a/x", b"+++ b/x", b"@@ -3 +3 @@", b"-a", b"+b")).hunks
     assert (hunk.base_start, hunk.base_count, hunk.head_start, hunk.head_count) == (3, 1, 3, 1)
 
 
-def test_lines_that_look_like_headers_are_counted_not_guessed() -> None:
-    body = (b"--- a/y", b"-@@ -1 +1 @@", b"+++ b/y", b"+diff --git", b" c")
-    file = only(header(b"--- a/x", b"+++ b/x", b"@@ -1,3 +1,3 @@", *body))
-    assert [line.text for line in file.removed_lines] == ["-- a/y", "@@ -1 +1 @@"]
-    assert [line.text for line in file.added_lines] == ["++ b/y", "diff --git"]
+@pytest.mark.parametrize(
+    ("spans", "body", "removed", "added"),
+    [
+        (
+            b"-1,3 +1,3",
+            (b"--- a/y", b"-@@ -1 +1 @@", b"+++ b/y", b"+diff --git", b" c"),
+            ["-- a/y", "@@ -1 +1 @@"],
+            ["++ b/y", "diff --git"],
+        ),
+        (b"-0,0 +1,2", ("+a\x0cb\u2028c\r".encode(), b"+d\re"), [], ["a\x0cb\u2028c\r", "d\re"]),
+        (b"-1 +1", (b"-caf\xe9", b"+ok"), ["caf\ufffd"], ["ok"]),
+    ],
+    ids=["lines like headers", "only a line feed ends a line", "invalid UTF-8"],
+)
+def test_content_lines_are_read_as_they_are(
+    spans: bytes, body: tuple[bytes, ...], removed: list[str], added: list[str]
+) -> None:
+    file = parse_file(header(*BOTH_SIDES, b"@@ " + spans + b" @@", *body))
+    assert [line.text for line in file.removed_lines] == removed
+    assert [line.text for line in file.added_lines] == added
 
 
-def test_only_a_line_feed_ends_a_line() -> None:
-    raw = header(b"--- a/x", b"+++ b/x", b"@@ -0,0 +1,2 @@", "+a\x0cb\u2028c\r".encode(), b"+d\re")
-    assert [line.text for line in only(raw).added_lines] == ["a\x0cb\u2028c\r", "d\re"]
-
-
-def test_bytes_that_are_not_utf8_become_replacement_characters_in_their_line() -> None:
-    file = only(header(b"--- a/x", b"+++ b/x", b"@@ -1 +1 @@", b"-caf\xe9", b"+ok"))
-    assert (file.removed_lines[0].text, file.added_lines[0].text) == ("caf\ufffd", "ok")
-
-
-def test_a_missing_newline_belongs_to_the_line_above() -> None:
+def test_missing_newline_mark_belongs_to_the_line_above() -> None:
     mark = b"\\ No newline at end of file"
-    file = only(header(b"--- a/x", b"+++ b/x", b"@@ -1 +1 @@", b"-a", mark, b"+a"))
+    file = parse_file(header(b"--- a/x", b"+++ b/x", b"@@ -1 +1 @@", b"-a", mark, b"+a"))
     assert [(line.kind, line.has_newline) for line in file.lines()] == [
         (LineKind.REMOVED, False),
         (LineKind.ADDED, True),
@@ -109,7 +117,6 @@ def test_a_missing_newline_belongs_to_the_line_above() -> None:
 
 
 ADDED, DELETED, MODIFIED_KIND = ChangeKind.ADDED, ChangeKind.DELETED, ChangeKind.MODIFIED
-BOTH_SIDES, NEW, GONE = (b"--- a/x", b"+++ b/x"), (b"--- /dev/null", b"+++ b/x"), (b"--- a/x", b"+++ /dev/null")
 ALL_ADDED, ALL_GONE = (b"@@ -0,0 +1 @@", b"+a"), (b"@@ -1 +0,0 @@", b"-a")
 
 
@@ -125,24 +132,24 @@ ALL_ADDED, ALL_GONE = (b"@@ -0,0 +1 @@", b"+a"), (b"@@ -1 +0,0 @@", b"-a")
     ],
     ids=["added", "deleted", "/dev/null before", "/dev/null behind", "an empty new file", "modes alone"],
 )
-def test_a_header_says_what_happened_to_the_file(
+def test_header_tells_kind_and_modes_of_the_change(
     lines: tuple[bytes, ...], change: ChangeKind, modes: tuple[str | None, str | None]
 ) -> None:
-    file = only(header(*lines))
+    file = parse_file(header(*lines))
     assert (file.path, file.change, (file.old_mode, file.new_mode)) == ("x", change, modes)
     assert len(file.hunks) == any(line.startswith(b"@@") for line in lines)
 
 
 @pytest.mark.parametrize(("verb", "change"), [(b"rename", ChangeKind.RENAMED), (b"copy", ChangeKind.COPIED)])
-def test_a_rename_and_a_copy_know_both_paths(verb: bytes, change: ChangeKind) -> None:
+def test_rename_or_copy_has_both_paths(verb: bytes, change: ChangeKind) -> None:
     raw = header(b"similarity index 100%", verb + b" from old name", verb + b" to new", names=b"a/old name b/new")
-    file = only(raw)
+    file = parse_file(raw)
     assert (file.path, file.old_path, file.change) == ("new", "old name", change)
 
 
-def test_a_rename_with_changes_keeps_its_paths() -> None:
+def test_rename_with_changes_keeps_its_paths() -> None:
     moved = (b"similarity index 90%", b"rename from o", b"rename to n", b"index 1..2 100644")
-    file = only(header(*moved, b"--- a/o", b"+++ b/n", b"@@ -1 +1 @@", b"-a", b"+b", names=b"a/o b/n"))
+    file = parse_file(header(*moved, b"--- a/o", b"+++ b/n", b"@@ -1 +1 @@", b"-a", b"+b", names=b"a/o b/n"))
     assert (file.path, file.old_path, len(file.hunks)) == ("n", "o", 1)
 
 
@@ -153,14 +160,14 @@ def test_a_rename_with_changes_keeps_its_paths() -> None:
         [b"GIT binary patch", b"literal 3", b"Kc${Nk", b"", b"delta 2", b"Jcmc", b""],
     ],
 )
-def test_a_binary_file_has_no_lines_and_the_next_file_is_read(body: list[bytes]) -> None:
+def test_binary_file_has_no_lines_and_next_file_is_read(body: list[bytes]) -> None:
     first, second = parse_diff(header(b"index 1..2 100644", *body) + MODIFIED).files
     assert (first.is_binary, first.hunks, second.path) == (True, (), "a.py")
 
 
-def test_submodules_and_symlinks_are_known_by_their_mode() -> None:
-    module = only(header(b"index 1..2 160000", *BOTH_SIDES, b"@@ -1 +1 @@", b"-Subproject commit 1", b"+S 2"))
-    link = only(header(b"new file mode 120000", *NEW, b"@@ -0,0 +1 @@", b"+target", b"\\ No"))
+def test_submodule_and_symlink_are_recognized_by_mode() -> None:
+    module = parse_file(header(b"index 1..2 160000", *BOTH_SIDES, b"@@ -1 +1 @@", b"-Subproject commit 1", b"+S 2"))
+    link = parse_file(header(b"new file mode 120000", *NEW, b"@@ -0,0 +1 @@", b"+target", b"\\ No"))
     assert (module.is_submodule, module.is_symlink) == (True, False)
     assert (link.is_submodule, link.is_symlink) == (False, True)
 
@@ -178,19 +185,19 @@ def test_submodules_and_symlinks_are_known_by_their_mode() -> None:
 )
 def test_quoted_paths_are_unquoted(quoted: bytes, path: str) -> None:
     a, b = quoted.replace(b'"', b'"a/', 1), quoted.replace(b'"', b'"b/', 1)
-    by_names = only(header(b"old mode 100644", b"new mode 100755", names=a + b" " + b))
-    by_headers = only(header(b"--- " + a, b"+++ " + b, b"@@ -1 +1 @@", b"-a", b"+b", names=a + b" " + b))
-    by_rename = only(header(b"rename from o", b"rename to " + quoted, names=b"a/o " + b))
+    by_names = parse_file(header(b"old mode 100644", b"new mode 100755", names=a + b" " + b))
+    by_headers = parse_file(header(b"--- " + a, b"+++ " + b, b"@@ -1 +1 @@", b"-a", b"+b", names=a + b" " + b))
+    by_rename = parse_file(header(b"rename from o", b"rename to " + quoted, names=b"a/o " + b))
     assert [by_names.path, by_headers.path, by_rename.path] == [path] * 3
 
 
-def test_paths_with_spaces_are_told_apart() -> None:
-    assert only(header(b"deleted file mode 100644", names=b"a/x b/y b/x b/y")).path == "x b/y"
+def test_paths_with_spaces_are_separated() -> None:
+    assert parse_file(header(b"deleted file mode 100644", names=b"a/x b/y b/x b/y")).path == "x b/y"
     spaced = header(b"--- a/my file\t", b"+++ b/my file\t", b"@@ -1 +1 @@", b"-a", b"+b", names=b"a/my file b/my file")
-    assert only(spaced).path == "my file"
+    assert parse_file(spaced).path == "my file"
 
 
-def test_a_file_that_became_a_link_stands_twice_and_by_path_gives_the_last() -> None:
+def test_file_that_became_a_symlink_is_two_entries() -> None:
     gone = header(b"deleted file mode 100644", b"--- a/x", b"+++ /dev/null", b"@@ -1 +0,0 @@", b"-a")
     link = header(b"new file mode 120000", b"--- /dev/null", b"+++ b/x", b"@@ -0,0 +1 @@", b"+t")
     diff = parse_diff(gone + link)
@@ -198,8 +205,8 @@ def test_a_file_that_became_a_link_stands_twice_and_by_path_gives_the_last() -> 
     assert diff.by_path["x"].is_symlink
 
 
-def test_an_empty_line_counts_as_empty_context() -> None:
-    file = only(header(b"--- a/x", b"+++ b/x", b"@@ -1,2 +1,3 @@", b" a", b"", b"+b"))
+def test_empty_line_is_empty_context() -> None:
+    file = parse_file(header(b"--- a/x", b"+++ b/x", b"@@ -1,2 +1,3 @@", b" a", b"", b"+b"))
     assert [line.text for line in file.lines()] == ["a", "", "b"]
 
 
@@ -233,24 +240,24 @@ def test_an_empty_line_counts_as_empty_context() -> None:
         (header(names=b"a/ b/"), "can't be told apart"),
     ],
 )
-def test_a_text_that_is_no_diff_is_refused_at_its_line(raw: bytes, says: str) -> None:
+def test_malformed_diff_is_refused_with_its_line(raw: bytes, says: str) -> None:
     with pytest.raises(DiffError, match="Diff refused at line") as refusal:
         parse_diff(raw)
     assert says in str(refusal.value)
 
 
-def test_sides_that_do_not_belong_to_the_diff_are_refused() -> None:
-    file = only(MODIFIED)
+def test_text_that_does_not_match_the_diff_is_refused() -> None:
+    file = parse_file(MODIFIED)
     with pytest.raises(DiffError, match="line 2 of the text is not the one in the diff"):
         base_text("one\nother\ndrei\nthree\n", file)
     with pytest.raises(DiffError, match="line 2 of the text"):
         base_text("one\n", file)
-    far = only(MODIFIED.replace(b"-1,3", b"-11,3").replace(b"+1,4", b"+11,4"))
+    far = parse_file(MODIFIED.replace(b"-1,3", b"-11,3").replace(b"+1,4", b"+11,4"))
     with pytest.raises(DiffError, match="a hunk starts at line 11, the text has 1 lines"):
         head_text("one\n", far)
 
 
-def test_text_lines_counts_as_git_does() -> None:
+def test_text_lines_counts_lines_like_git() -> None:
     assert text_lines("") == []
     assert text_lines("a\x0c\r\nb") == ["a\x0c\r", "b"]
     assert text_lines("a\n\n") == ["a", ""]
@@ -262,18 +269,18 @@ FRAGMENTS = st.sampled_from([*MODIFIED.split(b"\n"), *ODD, *NAMES, b"new file mo
 
 
 @given(st.lists(FRAGMENTS | st.binary(max_size=20)).map(b"\n".join))
-def test_nothing_but_a_diff_error_escapes(raw: bytes) -> None:
+def test_any_bytes_raise_only_diff_errors(raw: bytes) -> None:
     with suppress(DiffError):
         parse_diff(raw)
 
 
 @given(st.integers(0, len(MODIFIED)), st.binary(max_size=3))
-def test_a_damaged_diff_is_read_or_refused(at: int, junk: bytes) -> None:
+def test_damaged_diff_is_read_or_refused(at: int, junk: bytes) -> None:
     with suppress(DiffError):
         parse_diff(MODIFIED[:at] + junk + MODIFIED[at:])
 
 
-def test_either_side_is_rebuilt_where_an_earlier_hunk_moved_the_later_ones() -> None:
+def test_both_sides_are_rebuilt_from_several_hunks() -> None:
     before, after = "a\nb\nc\nd\ne\n", "a\nnew\nnewer\nb\nc\nd\nE\n"
     head = "diff --git a/a b/a\nindex 1111111..2222222 100644\n--- a/a\n+++ b/a\n"
     (file,) = parse_diff(f"{head}@@ -1,0 +2,2 @@\n+new\n+newer\n@@ -5 +7 @@\n-e\n+E\n".encode()).files

@@ -2,25 +2,25 @@ from worker.domain.dossier import Guidance
 from worker.dossier.repo_rules.files import RULE_FOLDERS, folders_above, is_rules_file, is_rules_name, unique_files
 
 
-def test_the_folders_above_a_change_are_told_from_the_root_down() -> None:
+def test_folders_above_a_change_run_from_the_root_down() -> None:
     assert folders_above(["a/b/c.py", "a/d.py", "e.py"], 10) == ("a/", "a/b/")
     assert folders_above(["a/b/c.py", "z/c.py"], 2) == ("a/", "z/")
 
 
-def test_only_files_with_a_folders_ending_are_rules() -> None:
+def test_only_files_with_the_folders_extension_are_rules() -> None:
     assert is_rules_name(".cursor/rules", "a.mdc")
     assert not is_rules_name(".cursor/rules", "README.txt")
     assert all(ending.startswith(".") for ending in RULE_FOLDERS.values())
 
 
-def test_a_path_says_whether_changes_may_be_judged_by_what_stands_there() -> None:
+def test_rules_file_is_recognized_by_its_path() -> None:
     rules = ["AGENTS.md", "src/deep/CLAUDE.md", ".cursor/rules/a.mdc", ".github/copilot-instructions.md"]
     assert [
         path for path in (*rules, ".cursor/rules/a.txt", "docs/agents.md", "src/GEMINI.md") if is_rules_file(path)
     ] == rules
 
 
-def test_a_text_that_stands_twice_or_only_points_at_another_is_handed_on_once() -> None:
+def test_duplicate_or_pointing_rules_files_are_dropped() -> None:
     files = [
         Guidance(path="AGENTS.md", text="No prints.\n"),
         Guidance(path="CLAUDE.md", text="@AGENTS.md\n"),

@@ -1,4 +1,4 @@
-"""From a rules file to its rules."""
+"""Rules read from a rules file."""
 
 import time
 
@@ -11,12 +11,12 @@ from worker.dossier.repo_rules.parser import MOST_LINES, MOST_RULES, parse_guida
 from worker.dossier.repo_rules.scope import DutyScope, PathTouch, RepoRule, RuleKind, RuleReach, RuleScope
 
 
-def rules(text: str, path: str = "AGENTS.md") -> tuple[RepoRule, ...]:
+def rules_of(text: str, path: str = "AGENTS.md") -> tuple[RepoRule, ...]:
     return parse_guidance(Guidance(path=path, text=text))
 
 
-def rule(sentence: str) -> RepoRule:
-    (parsed,) = rules(f"# Rules\n\n- {sentence}\n")
+def rule_of(sentence: str) -> RepoRule:
+    (parsed,) = rules_of(f"# Rules\n\n- {sentence}\n")
     return parsed
 
 
@@ -43,8 +43,8 @@ def rule(sentence: str) -> RepoRule:
         ("Do not use `x` in the code (it is slow)", ("x",), RuleReach.ALL),
     ],
 )  # fmt: skip
-def test_forbidden_code_is_read_with_its_reach(sentence: str, targets: tuple[str, ...], reach: RuleReach) -> None:
-    parsed = rule(sentence)
+def test_forbidden_code_has_its_targets_and_reach(sentence: str, targets: tuple[str, ...], reach: RuleReach) -> None:
+    parsed = rule_of(sentence)
     assert (parsed.kind, parsed.targets, parsed.scope.reach, parsed.is_sure) == (
         RuleKind.FORBIDDEN_CODE,
         targets,
@@ -77,8 +77,8 @@ def test_forbidden_code_is_read_with_its_reach(sentence: str, targets: tuple[str
         "For new features, update `README.md`.",
     ],
 )
-def test_preferences_permissions_and_what_is_no_code_make_no_rule_that_is_sure(sentence: str) -> None:
-    assert not any(parsed.is_sure for parsed in rules(f"- {sentence}\n"))
+def test_preference_permission_or_prose_makes_no_certain_rule(sentence: str) -> None:
+    assert not any(parsed.is_sure for parsed in rules_of(f"- {sentence}\n"))
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_preferences_permissions_and_what_is_no_code_make_no_rule_that_is_sure(s
         "Never use `print()`. Tests may use it, unless they are slow.",
     ],
 )
-def test_a_rule_with_a_condition_that_a_program_cannot_check_is_unsure(sentence: str) -> None:
-    assert not rule(sentence).is_sure
+def test_rule_with_uncheckable_condition_is_unsure(sentence: str) -> None:
+    assert not rule_of(sentence).is_sure
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,13 @@ def test_a_rule_with_a_condition_that_a_program_cannot_check_is_unsure(sentence:
         ("Never use `x` in TypeScript.", RuleScope(languages=frozenset({"typescript", "tsx"}))),
     ],
 )
-def test_the_folders_and_the_language_of_a_rule_are_its_scope(sentence: str, scope: RuleScope) -> None:
-    assert (rule(sentence).scope, rule(sentence).is_sure) == (scope, True)
+def test_rule_scope_has_its_folders_and_language(sentence: str, scope: RuleScope) -> None:
+    assert (rule_of(sentence).scope, rule_of(sentence).is_sure) == (scope, True)
 
 
-def test_headings_say_where_a_rule_holds() -> None:
+def test_heading_limits_the_scope_of_its_rules() -> None:
     text = "# R\n## Python\n- Never use `a`.\n## Tests\n- Never use `b`.\n## Commit messages\n- Never use `c`.\n"
-    python, tests, commits = rules(text)
+    python, tests, commits = rules_of(text)
     assert (python.scope.languages, python.is_sure) == ({"python"}, True)
     assert (tests.scope.reach, tests.is_sure) == (RuleReach.TESTS, True)
     assert not commits.is_sure
@@ -133,14 +133,14 @@ def test_headings_say_where_a_rule_holds() -> None:
         ("Tests and fixtures", RuleReach.TESTS),
     ],
 )
-def test_a_heading_about_tests_and_the_code_holds_for_both(title: str, reach: RuleReach) -> None:
-    (parsed,) = rules(f"# R\n## {title}\n- Never use `a`.\n")
+def test_heading_about_tests_and_code_reaches_both(title: str, reach: RuleReach) -> None:
+    (parsed,) = rules_of(f"# R\n## {title}\n- Never use `a`.\n")
     assert parsed.scope.reach is reach
 
 
-def test_a_list_under_never_forbids_its_items() -> None:
-    made = rules("## Do not\n- use `a`\n- `b`\n- never use `c`\n")
-    assert [(parsed.targets, parsed.is_sure) for parsed in made] == [(("a",), True), (("b",), True), (("c",), True)]
+def test_list_under_never_forbids_its_items() -> None:
+    rules = rules_of("## Do not\n- use `a`\n- `b`\n- never use `c`\n")
+    assert [(parsed.targets, parsed.is_sure) for parsed in rules] == [(("a",), True), (("b",), True), (("c",), True)]
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_a_list_under_never_forbids_its_items() -> None:
         ("Changes under `third_party/` are not accepted.", "third_party/", False),
     ],
 )
-def test_forbidden_paths_are_read(sentence: str, target: str, by_hand: bool) -> None:  # noqa: FBT001 - a table's column
-    parsed = rule(sentence)
+def test_forbidden_path_is_read(sentence: str, target: str, by_hand: bool) -> None:  # noqa: FBT001 - a table's column
+    parsed = rule_of(sentence)
     assert (parsed.kind, parsed.targets, parsed.is_by_hand, parsed.is_sure) == (
         RuleKind.FORBIDDEN_PATH,
         (target,),
@@ -170,13 +170,13 @@ def test_forbidden_paths_are_read(sentence: str, target: str, by_hand: bool) -> 
     assert parsed.touches == set(PathTouch)
 
 
-def test_what_is_forbidden_to_happen_to_a_path_is_read() -> None:
-    assert rule("Never delete or rename files under `docs/images/`.").touches == {PathTouch.REMOVE}
-    assert rule("Do not commit `.env`.").touches == {PathTouch.ADD}
+def test_forbidden_path_has_its_forbidden_operations() -> None:
+    assert rule_of("Never delete or rename files under `docs/images/`.").touches == {PathTouch.REMOVE}
+    assert rule_of("Do not commit `.env`.").touches == {PathTouch.ADD}
 
 
 @pytest.mark.parametrize(
-    ("sentence", "asked", "is_sure"),
+    ("sentence", "scope", "is_sure"),
     [
         ("Every change of behaviour needs an entry in `CHANGELOG.md`.", DutyScope.BEHAVIOUR, True),
         ("Each pull request must add an entry to `axum/CHANGELOG.md`.", DutyScope.EVERY_CHANGE, True),
@@ -192,13 +192,13 @@ def test_what_is_forbidden_to_happen_to_a_path_is_read() -> None:
         ("For new features, update `CHANGELOG.md`.", DutyScope.BEHAVIOUR, False),
     ],
 )
-def test_a_changelog_entry_is_asked_for(
+def test_changelog_duty_has_its_scope(
     sentence: str,
-    asked: DutyScope,
+    scope: DutyScope,
     is_sure: bool,  # noqa: FBT001 - a table's column
 ) -> None:
-    parsed = rule(sentence)
-    assert (parsed.kind, parsed.duty_scope, parsed.is_sure) == (RuleKind.CHANGELOG, asked, is_sure)
+    parsed = rule_of(sentence)
+    assert (parsed.kind, parsed.duty_scope, parsed.is_sure) == (RuleKind.CHANGELOG, scope, is_sure)
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_a_changelog_entry_is_asked_for(
         "New files need the licence header.",
     ],
 )
-def test_notes_in_the_pull_request_names_of_tests_and_licence_headers_make_no_rule(sentence: str) -> None:
-    assert rules(f"- {sentence}\n") == ()
+def test_uncheckable_duty_makes_no_rule(sentence: str) -> None:
+    assert rules_of(f"- {sentence}\n") == ()
 
 
 @pytest.mark.parametrize(
@@ -228,15 +228,13 @@ def test_notes_in_the_pull_request_names_of_tests_and_licence_headers_make_no_ru
         ("`go.mod` is changed in its own pull request only.", RuleKind.OWN_PULL_REQUEST, True),
     ],
 )
-def test_docstrings_tests_and_a_pull_request_of_its_own_are_asked_for(
-    sentence: str, kind: RuleKind, *, is_sure: bool
-) -> None:
-    assert (rule(sentence).kind, rule(sentence).is_sure) == (kind, is_sure)
+def test_duty_of_docstring_test_or_own_pull_request_is_read(sentence: str, kind: RuleKind, *, is_sure: bool) -> None:
+    assert (rule_of(sentence).kind, rule_of(sentence).is_sure) == (kind, is_sure)
 
 
-def test_one_statement_may_make_several_rules_each_at_its_line() -> None:
-    made = rules("Never use `a`.\nNever use `b`\n— it is slow (e.g. `c`).\n")
-    assert [(parsed.targets, parsed.origin.line, parsed.origin.text) for parsed in made] == [
+def test_paragraph_makes_several_rules_with_their_lines() -> None:
+    rules = rules_of("Never use `a`.\nNever use `b`\n— it is slow (e.g. `c`).\n")
+    assert [(parsed.targets, parsed.origin.line, parsed.origin.text) for parsed in rules] == [
         (("a",), 1, "Never use `a`"),
         (("b",), 2, "Never use `b`"),
     ]
@@ -246,14 +244,14 @@ def test_one_statement_may_make_several_rules_each_at_its_line() -> None:
     ("path", "root"),
     [("AGENTS.md", ""), (".github/copilot-instructions.md", ""), ("packages/a/CLAUDE.md", "packages/a/")],
 )
-def test_a_rules_file_rules_its_own_folder(path: str, root: str) -> None:
-    (parsed,) = rules("- Never use `a`.\n", path)
+def test_rules_file_is_scoped_to_its_folder(path: str, root: str) -> None:
+    (parsed,) = rules_of("- Never use `a`.\n", path)
     assert (parsed.scope.root, parsed.origin.path) == (root, path)
 
 
-def test_a_long_sentence_is_shown_shortened_and_a_very_long_statement_is_prose() -> None:
-    assert rule("Never use `a`, it is " + "so " * 100 + "slow.").origin.text.endswith(" ...")
-    assert rules("- Never use `a`. " + ("word " * 300 + "\n") * 5) == ()
+def test_long_rule_is_shortened_and_very_long_statement_is_no_rule() -> None:
+    assert rule_of("Never use `a`, it is " + "so " * 100 + "slow.").origin.text.endswith(" ...")
+    assert rules_of("- Never use `a`. " + ("word " * 300 + "\n") * 5) == ()
 
 
 @pytest.mark.parametrize(
@@ -266,13 +264,13 @@ def test_a_long_sentence_is_shown_shortened_and_a_very_long_statement_is_prose()
         ("> Never use `a`\n", 1, "Never use `a`"),
     ],
 )
-def test_a_rule_is_quoted_as_it_is_written(text: str, line: int, quoted: str) -> None:
-    (parsed,) = rules(text)
+def test_rule_is_quoted_as_written(text: str, line: int, quoted: str) -> None:
+    (parsed,) = rules_of(text)
     assert (parsed.origin.line, parsed.origin.text, parsed.is_sure) == (line, quoted, True)
 
 
-def test_there_is_an_end_to_the_rules_that_are_read() -> None:
-    assert len(rules("- Never use `a`.\n" * 1000)) == MOST_RULES
+def test_number_of_rules_is_bounded() -> None:
+    assert len(rules_of("- Never use `a`.\n" * 1000)) == MOST_RULES
 
 
 PIECES = "do not |never |use |edit |the |no |`a()`|`a/`|, | or |every |change |needs |an |entry |in |(|)|tests may "
@@ -281,8 +279,8 @@ SIGNS = "\n- |\n|# |```\n|`|**|«1»|<!--|; |: |. "
 
 @given(st.lists(st.sampled_from([*PIECES.split("|"), *SIGNS.split("|")]), max_size=200).map("".join))
 @settings(max_examples=settings().max_examples * 15 // 10, deadline=None)
-def test_no_text_breaks_the_reader(text: str) -> None:
-    assert len(rules(text)) <= MOST_RULES
+def test_any_text_is_parsed_without_an_exception(text: str) -> None:
+    assert len(rules_of(text)) <= MOST_RULES
 
 
 @pytest.mark.parametrize(
@@ -296,17 +294,17 @@ def test_no_text_breaks_the_reader(text: str) -> None:
         "no " + "a " * 1400 + "`x`",
     ],
 )
-def test_hostile_texts_cost_no_more_than_their_length(text: str) -> None:
+def test_hostile_text_takes_linear_time(text: str) -> None:
     start = time.process_time()
-    rules(text)
+    rules_of(text)
     assert time.process_time() - start < 3
 
 
-def test_an_entry_in_another_file_is_no_changelog_though_one_is_spoken_of() -> None:
+def test_entry_in_another_file_is_not_a_changelog_duty() -> None:
     text = """- Every change must add a line to `docs/index.md`, not to the changelog.
 - When you change code, add an entry to `docs/index.md` and leave the changelog alone.
 """
-    assert not [rule for rule in rules(text) if rule.kind is RuleKind.CHANGELOG and rule.targets]
+    assert not [rule for rule in rules_of(text) if rule.kind is RuleKind.CHANGELOG and rule.targets]
 
 
 @pytest.mark.parametrize(
@@ -319,8 +317,8 @@ def test_an_entry_in_another_file_is_no_changelog_though_one_is_spoken_of() -> N
         ("# Rules\n\n## Never use\n\n### `eval()`\n\nIt is slow.\n", 5, ("eval()",)),
     ],
 )
-def test_a_rule_may_be_a_heading(text: str, line: int, targets: tuple[str, ...]) -> None:
-    (parsed,) = rules(text)
+def test_heading_can_be_a_rule(text: str, line: int, targets: tuple[str, ...]) -> None:
+    (parsed,) = rules_of(text)
     assert (parsed.origin.line, parsed.targets, parsed.is_sure) == (line, targets, True)
 
 
@@ -332,13 +330,13 @@ def test_a_rule_may_be_a_heading(text: str, line: int, targets: tuple[str, ...])
     ],
     ids=["an exception below its heading", "places of its own in a file for some paths"],
 )
-def test_a_rule_with_other_places_or_exceptions_is_not_sure(text: str) -> None:
-    (parsed,) = rules(text)
+def test_rule_with_exception_or_other_paths_is_unsure(text: str) -> None:
+    (parsed,) = rules_of(text)
     assert not parsed.is_sure
 
 
-def test_what_stands_below_a_heading_may_let_tests_out() -> None:
-    (parsed,) = rules("# R\n\n## Never use `print()`\n\nTests may.\n")
+def test_text_below_heading_can_exempt_tests() -> None:
+    (parsed,) = rules_of("# R\n\n## Never use `print()`\n\nTests may.\n")
     assert (parsed.scope.reach, parsed.is_sure) == (RuleReach.LIBRARY, True)
 
 
@@ -353,17 +351,15 @@ def test_what_stands_below_a_heading_may_let_tests_out() -> None:
         ("globs: src/*.ts\nalwaysApply: true", (), True),
     ],
 )
-def test_the_lines_on_top_of_a_rules_file_say_where_it_holds(
-    front: str, inside: tuple[str, ...], *, is_sure: bool
-) -> None:
-    (parsed,) = rules(f"---\n{front}\n---\n# R\n- Never use `eval()`.\n", ".cursor/rules/a.mdc")
+def test_front_matter_limits_the_scope_of_its_rules(front: str, inside: tuple[str, ...], *, is_sure: bool) -> None:
+    (parsed,) = rules_of(f"---\n{front}\n---\n# R\n- Never use `eval()`.\n", ".cursor/rules/a.mdc")
     assert (parsed.scope.inside, parsed.is_sure, parsed.scope.root) == (inside, is_sure, "")
     assert parsed.origin.line == front.count("\n") + 5
 
 
 @pytest.mark.parametrize("text", ["---\n- Never use `eval()`.\n", "----\nx: y\n---\n- Never use `eval()`.\n"])
-def test_dashes_that_nothing_closes_are_no_front_matter(text: str) -> None:
-    assert [rule.targets for rule in rules(text)] == [("eval()",)]
+def test_unclosed_dashes_are_not_front_matter(text: str) -> None:
+    assert [rule.targets for rule in rules_of(text)] == [("eval()",)]
 
 
 @pytest.mark.parametrize(
@@ -376,19 +372,26 @@ def test_dashes_that_nothing_closes_are_no_front_matter(text: str) -> None:
     ],
     ids=["a list", "a paragraph behind code", "a list behind code", "a paragraph"],
 )
-def test_never_with_a_colon_forbids_what_the_list_right_below_names_alone(
-    below: str, targets: tuple[str, ...] | None
-) -> None:
-    made = [rule.targets for rule in rules(f"# Rules\n\nNever:\n\n{below}\n")]
-    assert made == ([] if targets is None else [targets])
+def test_never_with_colon_forbids_only_the_list_directly_below(below: str, targets: tuple[str, ...] | None) -> None:
+    rules = [rule.targets for rule in rules_of(f"# Rules\n\nNever:\n\n{below}\n")]
+    assert rules == ([] if targets is None else [targets])
 
 
-def proses(text: str) -> list[str]:
+def plain_texts(text: str) -> list[str]:
     return [statement.plain_text for statement in parse_statements(text)]
 
 
-def test_items_and_paragraphs_state_something_and_wrapped_lines_belong_together() -> None:
-    assert proses("One\ntwo.\n\n- three\n  four\n* five\n1. [ ] six\n") == ["One two.", "three four", "five", "six"]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One\ntwo.\n\n- three\n  four\n* five\n1. [ ] six\n", ["One two.", "three four", "five", "six"]),
+        ("> [!WARNING]\n> one\n> two\n\n> - three\n", ["one two", "three"]),
+        ("- one\n\n    two\n\nthree\n\n    code\n", ["one", "two", "three"]),
+    ],
+    ids=["items and wrapped lines", "a quotation", "an indented paragraph"],
+)
+def test_items_paragraphs_and_quotations_are_statements(text: str, expected: list[str]) -> None:
+    assert plain_texts(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -404,15 +407,11 @@ def test_items_and_paragraphs_state_something_and_wrapped_lines_belong_together(
         "<!--\nnever\n-->\n",
     ],
 )
-def test_code_comments_and_the_head_of_a_table_state_nothing(text: str) -> None:
-    assert proses(text + "\nlast") == ["last"]
+def test_code_comments_and_table_heads_are_not_statements(text: str) -> None:
+    assert plain_texts(text + "\nlast") == ["last"]
 
 
-def test_what_is_quoted_is_read_like_the_rest() -> None:
-    assert proses("> [!WARNING]\n> one\n> two\n\n> - three\n") == ["one two", "three"]
-
-
-def test_a_row_states_something_as_a_whole_and_each_cell_under_its_head() -> None:
+def test_table_row_and_each_of_its_cells_are_statements() -> None:
     text = "| Path | Rule |\n|---|---|\n| `a/` | leave it |\n| `b/` | |\n\n| Never |\n|---|\n| c |\n"
     assert [(statement.plain_text, statement.lead, statement.lines[0][1]) for statement in parse_statements(text)] == [
         ("`a/` | leave it", "", 3),
@@ -436,16 +435,12 @@ def test_a_row_states_something_as_a_whole_and_each_cell_under_its_head() -> Non
         ("no `wildcard` imports", ("wildcard",)),
     ],
 )
-def test_code_that_is_not_marked_as_such_is_known_by_its_form_or_its_name(text: str, spans: tuple[str, ...]) -> None:
+def test_unmarked_code_is_recognized_by_form_or_name(text: str, spans: tuple[str, ...]) -> None:
     (statement,) = parse_statements(text)
     assert statement.spans == spans
 
 
-def test_an_indented_paragraph_goes_on_with_its_item() -> None:
-    assert proses("- one\n\n    two\n\nthree\n\n    code\n") == ["one", "two", "three"]
-
-
-def test_headings_and_the_line_that_leads_a_list_in_are_known_and_the_files_title_is_not_one() -> None:
+def test_statement_has_its_headings_and_lead_without_the_file_title() -> None:
     statements = list(parse_statements("# Title\n## Code\n### Deep\nNever:\n- a\n## Other\n- b\n"))
     assert [(statement.plain_text, statement.headings, statement.lead) for statement in statements] == [
         ("Title", (), ""),
@@ -458,7 +453,7 @@ def test_headings_and_the_line_that_leads_a_list_in_are_known_and_the_files_titl
     ]
 
 
-def test_a_heading_states_something_and_knows_what_stands_below_it() -> None:
+def test_heading_is_a_statement_with_the_text_below_it() -> None:
     statements = list(parse_statements("## 2. Never a\n\n- b\nc\n### d\ne\n\nf\n===\n\ng\n---\n- h\n---\n"))
     assert [(statement.plain_text, statement.following_text, statement.lines[0][1]) for statement in statements] == [
         ("Never a", "- b . c", 1),
@@ -471,17 +466,17 @@ def test_a_heading_states_something_and_knows_what_stands_below_it() -> None:
     ]
 
 
-def test_code_is_numbered_whether_it_is_marked_or_not_and_emphasis_and_links_are_taken_off() -> None:
+def test_prose_numbers_its_code_and_drops_emphasis_and_links() -> None:
     (statement,) = parse_statements("- **Never** use `a()`, ``b`` or print() (see [that](http://x)), no TODOs")
     assert statement.spans == ("a()", "b", "print()", "TODO")
     assert statement.prose == "Never use «0», «1» or «2» (see that), no «3»s"
 
 
-def test_every_sentence_knows_its_line() -> None:
+def test_sentence_has_its_line() -> None:
     (statement,) = parse_statements("\n\n- one\n  two\n  three\n")
     assert [statement.line_at(statement.prose.index(word)) for word in ("one", "two", "three")] == [3, 4, 5]
 
 
-def test_no_more_is_read_than_anybody_writes() -> None:
-    assert len(proses("- a\n" * (MOST_LINES + 100))) == MOST_LINES
-    assert len(proses("word\n" * 1000)[0].split()) == 30
+def test_number_of_statements_is_bounded() -> None:
+    assert len(plain_texts("- a\n" * (MOST_LINES + 100))) == MOST_LINES
+    assert len(plain_texts("word\n" * 1000)[0].split()) == 30

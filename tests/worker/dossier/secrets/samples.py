@@ -18,7 +18,7 @@ HEX: Final = DIGITS + "abcdef"
 
 
 class Sample(NamedTuple):
-    """`text` as a file has it; `secrets` are the parts of it that may not leave, none for a look-alike."""
+    """`text` as a file has it; `secrets` are its secret parts, none for a look-alike."""
 
     shape: str
     text: str
@@ -30,7 +30,7 @@ def drawn(random: Random, alphabet: str, length: int) -> str:
 
 
 def password(random: Random) -> str:
-    """As people and generators choose them: eight or more, of at least three kinds of characters."""
+    """Eight or more characters of at least three kinds."""
     some = [random.choice(LOWER), random.choice(UPPER), random.choice(DIGITS), random.choice("!@#%^*-_+")]
     rest = [random.choice(ALNUM + "!@#%^*-_+") for _ in range(random.randint(6, 16))]
     random.shuffle(whole := some + rest)
@@ -239,7 +239,7 @@ def _service_account(random: Random) -> Sample:
 
 
 def secrets(count: int, seed: int) -> list[Sample]:
-    """*count* seeded secrets: half of them show their shape, the others stand in a block, an address, or by a name."""
+    """*count* seeded secrets: half by their token format, the others in a block, a URL or by a name."""
     random = Random(seed)  # noqa: S311 - the same samples again, not secrets
     makers = [_alone] * 10 + [_named] * 4 + [_keyed] * 4 + [_in_address, _azure, _pem, _service_account]
     return [random.choice(makers)(random) for _ in range(count)]
@@ -339,7 +339,7 @@ ALIKE: Final[dict[str, Callable[[Random], str]]] = {
 
 
 def look_alikes(count: int, seed: int) -> list[Sample]:
-    """*count* texts that hold no secret, of all kinds in turn."""
+    """*count* texts without a secret, of all kinds in turn."""
     random = Random(seed)  # noqa: S311 - as above
     kinds = list(ALIKE)
     return [Sample(kinds[at % len(kinds)], ALIKE[kinds[at % len(kinds)]](random)) for at in range(count)]

@@ -1,4 +1,4 @@
-"""Secrets are taken out by their shape or their name, and nothing else is."""
+"""Secrets are redacted by format, name or context, and nothing else is."""
 
 import base64
 import time
@@ -21,11 +21,11 @@ BEGIN, END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
 MARK = "[redacted: private key]"
 
 
-def shown(text: str) -> str:
+def redact_text(text: str) -> str:
     return redact(text).text
 
 
-def test_no_seeded_secret_is_left_and_no_line_is_lost() -> None:
+def test_seeded_secrets_are_redacted_and_lines_kept() -> None:
     for sample in secrets(400, 7):
         clean = redact(sample.text)
         assert [secret for secret in sample.secrets if secret in clean.text] == []
@@ -35,17 +35,17 @@ def test_no_seeded_secret_is_left_and_no_line_is_lost() -> None:
 
 
 @pytest.mark.parametrize("service", ALONE)
-def test_every_services_own_shape_is_known(service: str) -> None:
+def test_token_format_of_service_is_redacted(service: str) -> None:
     for number, where in enumerate(PLACES):
-        secret = ALONE[service](Random(f"{service} {number}"))  # noqa: S311 - drawn anew each time, not secret
-        assert secret[-12:] not in shown(where.format(secret)), where
+        secret = ALONE[service](Random(f"{service} {number}"))  # noqa: S311 - a test value
+        assert secret[-12:] not in redact_text(where.format(secret)), where
 
 
-def test_what_only_looks_like_a_secret_is_left() -> None:
-    assert [sample.text for sample in look_alikes(400, 7) if shown(sample.text) != sample.text] == []
+def test_look_alikes_are_kept() -> None:
+    assert [sample.text for sample in look_alikes(400, 7) if redact_text(sample.text) != sample.text] == []
 
 
-def test_the_samples_are_of_many_shapes() -> None:
+def test_samples_have_many_shapes() -> None:
     assert len(ALONE) + len(NAMED) + len(KEYED) >= 50
     assert len(ALIKE) >= 15
 
@@ -70,17 +70,17 @@ def test_the_samples_are_of_many_shapes() -> None:
         "if password == '{}':",
     ],
 )
-def test_a_password_is_known_by_its_name(text: str) -> None:
+def test_password_is_redacted_by_its_name(text: str) -> None:
     clean = redact(text.format(PASSWORD))
     assert clean.text == text.format("[redacted: password]")
     assert dict(clean.secrets) == {PASSWORD: SecretKind.PASSWORD}
 
 
-def login(word: str) -> str:
+def encode_login(word: str) -> str:
     return base64.b64encode(f"bob:{word}".encode()).decode()
 
 
-def packed(what: str) -> str:
+def encode_pem(what: str) -> str:
     return base64.b64encode(f"-----BEGIN {what}-----\n{BODY}".encode()).decode()
 
 
@@ -97,15 +97,15 @@ def packed(what: str) -> str:
         ("curl -H 'authorization: token {}'", RANDOM, "credential"),
         ("curl -u bob:{} https://acme.dev", PASSWORD, "password"),
         ("curl --user 'bob:{}' x", PASSWORD, "password"),
-        ('{{"auths": {{"https://index.acme.dev/v1/": {{"auth": "{}"}}}}}}', login(PASSWORD), "credential"),
+        ('{{"auths": {{"https://index.acme.dev/v1/": {{"auth": "{}"}}}}}}', encode_login(PASSWORD), "credential"),
         ("postgres://app:{}@db/x", "kf82hdmq", "password in an address"),
         ("https://{}@acme.dev/x.git", RANDOM, "password in an address"),
-        ("tls.key: {}", packed("PRIVATE KEY"), "private key"),
+        ("tls.key: {}", encode_pem("PRIVATE KEY"), "private key"),
         ("api_key = '{}'", f"{AWS_KEY}/{RANDOM}", "aws key"),
     ],
 )
-def test_a_value_is_known_by_its_name_its_form_or_its_place(text: str, secret: str, kind: str) -> None:
-    assert shown(text.format(secret)) == text.format(f"[redacted: {kind}]")
+def test_value_is_redacted_by_name_format_or_context(text: str, secret: str, kind: str) -> None:
+    assert redact_text(text.format(secret)) == text.format(f"[redacted: {kind}]")
 
 
 @pytest.mark.parametrize(
@@ -141,19 +141,19 @@ def test_a_value_is_known_by_its_name_its_form_or_its_place(text: str, secret: s
         'curl -u "$NAME:$WORD" x',
         "apt install curl\nUSER 1000:1000",
         "curl x; docker run -u app:appgroup y",
-        f"tls.crt: {packed('CERTIFICATE')}",
+        f"tls.crt: {encode_pem('CERTIFICATE')}",
         *(
             f'{{"auth": "{word}"}}'
-            for word in ("oauth2", "required", "c2Vzc2lvbg==", login("${TOKEN}"), login("password"))
+            for word in ("oauth2", "required", "c2Vzc2lvbg==", encode_login("${TOKEN}"), encode_login("password"))
         ),
     ],
 )
-def test_a_value_that_says_it_is_none_is_left(text: str) -> None:
-    assert shown(text) == text
+def test_value_that_is_clearly_no_secret_is_kept(text: str) -> None:
+    assert redact_text(text) == text
 
 
-def test_the_second_half_of_a_pair_of_keys_goes_with_the_first() -> None:
-    assert shown(f"('{AWS_KEY}', '{RANDOM}{RANDOM[:16]}')") == "('[redacted: aws key]', '[redacted: aws key]')"
+def test_secret_half_of_key_pair_is_redacted() -> None:
+    assert redact_text(f"('{AWS_KEY}', '{RANDOM}{RANDOM[:16]}')") == "('[redacted: aws key]', '[redacted: aws key]')"
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,9 @@ def test_the_second_half_of_a_pair_of_keys_goes_with_the_first() -> None:
         ("Private-Lines: 2\nAAAA\n\nx", f"Private-Lines: 2\n{MARK}\n\nx"),
     ],
 )
-def test_a_private_key_loses_its_body_in_each_form(text: str, clean: str) -> None:
-    assert shown(text) == clean
-    assert shown(clean) == clean
+def test_private_key_body_is_redacted(text: str, clean: str) -> None:
+    assert redact_text(text) == clean
+    assert redact_text(clean) == clean
 
 
 @pytest.mark.parametrize(
@@ -194,17 +194,17 @@ def test_a_private_key_loses_its_body_in_each_form(text: str, clean: str) -> Non
         "Private-Lines: x",
     ],
 )
-def test_code_that_mentions_a_private_key_is_left(text: str) -> None:
-    assert shown(text) == text
+def test_code_that_mentions_a_private_key_is_kept(text: str) -> None:
+    assert redact_text(text) == text
 
 
-def test_a_known_secret_is_found_without_its_name() -> None:
+def test_known_secret_is_redacted_without_its_name() -> None:
     clean = redact(f"got {RANDOM} twice: {RANDOM}", {RANDOM: SecretKind.TOKEN})
     assert clean.text == "got [redacted: token] twice: [redacted: token]"
     assert [line.line for line in clean.secret_lines] == [1, 1]
 
 
-def test_each_secret_is_told_with_its_line_and_nothing_of_itself() -> None:
+def test_redaction_has_kind_and_line_without_the_secret() -> None:
     clean = redact(f"a\npassword = '{PASSWORD}'\nb\nx_token = '{RANDOM}'")
     assert clean.secret_lines == ((2, SecretKind.PASSWORD), (4, SecretKind.TOKEN))
     redaction = Redaction(kind=SecretKind.TOKEN, where="diff[a.py]", line=4)
@@ -215,7 +215,7 @@ def test_each_secret_is_told_with_its_line_and_nothing_of_itself() -> None:
     st.text()
     | st.lists(st.sampled_from([BODY, BEGIN, END, "password=", RANDOM, "\n", '"', " ", "://a:", "@b"])).map("".join)
 )
-def test_no_text_loses_a_line_or_is_changed_without_a_word(text: str) -> None:
+def test_any_text_keeps_its_lines_and_reports_each_redaction(text: str) -> None:
     clean = redact(text)
     assert clean.text.count("\n") == text.count("\n")
     assert (clean.text == text) is not bool(clean.secret_lines)
@@ -229,8 +229,7 @@ def test_no_text_loses_a_line_or_is_changed_without_a_word(text: str) -> None:
         "Private-Lines: 9\n", '"Input Tokens"' + " " * 60 + "100 ", '"Tokens" ,  ,  ,  ', "xoxb-1", "eyJ-", "\u0130token=", "_v1_", "LS0tLS1CRUdJTi", "bot M", "password(", "key-", "mailgun -",
     ],
 )  # fmt: skip
-def test_a_hostile_text_comes_to_an_end(unit: str) -> None:
-    """A search that looks back more than a little at each place would take a hundred times as long."""
+def test_hostile_text_is_redacted_in_linear_time(unit: str) -> None:
     text = unit * (100_000 // len(unit))
     before = time.process_time()
     assert redact(text).text.count("\n") == text.count("\n")
@@ -238,12 +237,12 @@ def test_a_hostile_text_comes_to_an_end(unit: str) -> None:
 
 
 TOKEN = "ghp_" + "a1B2" * 9
-SHOWN = "[redacted: github token]"
+TOKEN_MARK = "[redacted: github token]"
 
 
-def test_texts_are_concealed_however_deep_they_stand_and_nothing_else_changes() -> None:
+def test_nested_texts_are_redacted_and_other_fields_kept() -> None:
     ids = dict.fromkeys(ID_FIELDS, "0" * 39 + "f")
-    kept = {"score": 0.5, "category": None, "decision": "reject", "words": ["half_finished", ""], **ids}
-    fields = {"concern": f"It holds {TOKEN}.", "evidence": [{"quote": TOKEN, "line": 4}], **kept}
-    redacted = {"concern": f"It holds {SHOWN}.", "evidence": [{"quote": SHOWN, "line": 4}], **kept}
+    others = {"score": 0.5, "category": None, "decision": "reject", "words": ["half_finished", ""], **ids}
+    fields = {"concern": f"It holds {TOKEN}.", "evidence": [{"quote": TOKEN, "line": 4}], **others}
+    redacted = {"concern": f"It holds {TOKEN_MARK}.", "evidence": [{"quote": TOKEN_MARK, "line": 4}], **others}
     assert redact_fields(fields) == redacted

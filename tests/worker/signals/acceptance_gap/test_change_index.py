@@ -1,4 +1,4 @@
-"""Criteria, taken apart, and the units of a change that hold their words."""
+"""The terms of criteria."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def terms_of(text: str) -> CriterionTerms:
         ("Use node.js 20.1", ("node.js",)),
     ],
 )
-def test_paths_are_what_ends_like_a_file_and_is_no_address(text: str, paths: tuple[str, ...]) -> None:
+def test_criterion_paths_are_file_names_and_not_urls(text: str, paths: tuple[str, ...]) -> None:
     assert terms_of(text).paths == paths
 
 
@@ -39,11 +39,11 @@ def test_paths_are_what_ends_like_a_file_and_is_no_address(text: str, paths: tup
         ("Retry uploads", []),
     ],
 )
-def test_names_are_what_is_quoted_or_spelled_like_code(text: str, names: list[tuple[str, ...]]) -> None:
+def test_criterion_names_are_quoted_or_spelled_like_code(text: str, names: list[tuple[str, ...]]) -> None:
     assert [name.parts for name in terms_of(text).names] == names
 
 
-def test_words_of_the_request_are_no_words_of_what_is_wanted() -> None:
+def test_words_that_introduce_a_request_are_left_out() -> None:
     assert terms_of("Covered by a test: users can retry failed uploads").words == (
         stem("retry"),
         stem("failed"),
@@ -51,7 +51,7 @@ def test_words_of_the_request_are_no_words_of_what_is_wanted() -> None:
     )
 
 
-def test_a_criterion_may_want_tests_documentation_or_something_gone() -> None:
+def test_criterion_may_ask_for_tests_documentation_or_removal() -> None:
     assert terms_of("There is a regression test (retry)").is_about_tests
     assert terms_of("Describe it in the README").is_about_documentation
     assert terms_of("Remove `retry`").is_removal
@@ -59,7 +59,7 @@ def test_a_criterion_may_want_tests_documentation_or_something_gone() -> None:
     assert (plain.is_about_tests, plain.is_about_documentation, plain.is_removal) == (False, False, False)
 
 
-def test_an_endless_criterion_is_cut() -> None:
+def test_very_long_criterion_is_cut() -> None:
     assert len(terms_of("alpha_beta " * 10_000 + "a/" * 10_000).words) <= 24
 
 
@@ -72,10 +72,10 @@ def test_an_endless_criterion_is_cut() -> None:
         ("`retry()` is there", ("retry",)),
     ],
 )
-def test_of_an_option_with_an_example_the_option_is_wanted(text: str, parts: tuple[str, ...]) -> None:
+def test_option_with_example_value_names_the_option(text: str, parts: tuple[str, ...]) -> None:
     (name,) = terms_of(text).names
     assert name.parts == parts
 
 
-def test_the_beginning_of_a_pattern_is_no_name() -> None:
+def test_prefix_of_pattern_is_not_a_name() -> None:
     assert terms_of("tests: app_name_in_[short|long]_help").names == ()

@@ -1,4 +1,4 @@
-"""How much of a criterion a change shows, and what a criterion or a claim promises and the change does not hold."""
+"""Criteria that a change does not show, and what it lacks of them."""
 
 from typing import Any
 
@@ -27,18 +27,18 @@ OF_WORDS = "no line of the change speaks of all of it"
 OF_TEST = "no added test speaks of it"
 
 
-def change(
+def make_change(
     text: str, after: dict[str, str] | None = None, before: dict[str, str] | None = None, **more: object
 ) -> CodeChange:
     criteria = [{"id": "AC1", "text": text, **more}]
     return CodeChange(dossier_of(before or {}, AFTER if after is None else after, criteria=criteria))
 
 
-def marks(change: CodeChange) -> str:
+def describe_doubts(change: CodeChange) -> str:
     return "".join(describe_gap(gap) for gap in find_doubtful_gaps(change))
 
 
-def statuses(change: CodeChange) -> list[CriterionStatus]:
+def list_statuses(change: CodeChange) -> list[CriterionStatus]:
     return [criterion.status for criterion in judge_criteria(change)]
 
 
@@ -64,10 +64,10 @@ def statuses(change: CodeChange) -> list[CriterionStatus]:
         ("The `Backoff` that I have drafted is in", "the name `Backoff` does not occur"),
     ],
 )
-def test_what_the_change_does_not_show_is_in_doubt_and_not_called_missing(text: str, note: str) -> None:
-    assert marks(change(text)) == note
-    (seen,) = judge_criteria(change(text))
-    assert (seen.status, seen.note) == (CriterionStatus.UNVERIFIABLE, note)
+def test_criterion_the_change_does_not_show_is_unverifiable(text: str, note: str) -> None:
+    assert describe_doubts(make_change(text)) == note
+    (criterion,) = judge_criteria(make_change(text))
+    assert (criterion.status, criterion.note) == (CriterionStatus.UNVERIFIABLE, note)
 
 
 @pytest.mark.parametrize(
@@ -79,20 +79,44 @@ def test_what_the_change_does_not_show_is_in_doubt_and_not_called_missing(text: 
         "My code follows the style guide",
     ],
 )
-def test_what_an_author_confirms_in_a_template_is_nothing_to_show(text: str) -> None:
-    assert judge_criteria(change(text)) == ()
+def test_confirmation_in_template_is_not_a_criterion(text: str) -> None:
+    assert judge_criteria(make_change(text)) == ()
 
 
-def test_a_word_that_stands_in_more_lines_than_are_looked_at_is_shown_all_the_same() -> None:
-    many = "".join(f"    retry(payload, {number})\n" for number in range(150))
-    assert marks(change("Retry a payload", {"net/upload.py": f"def send(payload):\n{many}"})) == MET
+MANY_LINES = "".join(f"    retry(payload, {number})\n" for number in range(150))
+FAR = "early = 1\n" + "".join(f"filler{n} = {n}\n" for n in range(30))
+DOCSTRING = {"net/A.java": "/**\n * Retries a payload.\n */\nclass A {\n}\n"}
+REMOVED = {"a.py": "old_way = 1\nb = 1\n"}, {"a.py": "b = 1\n"}
+LITTLE = "little of the change speaks of"
 
 
 @pytest.mark.parametrize(
-    "code", ["#[test]\nfn retries_payload() {}\n", "#[tokio::test]\nasync fn retries_payload() {}\n"]
+    ("text", "before", "after", "note"),
+    [
+        ("Retry a payload", {}, {"net/upload.py": f"def send(payload):\n{MANY_LINES}"}, MET),
+        ("Covered by a test: retries payload", {}, {"a.rs": "#[test]\nfn retries_payload() {}\n"}, MET),
+        ("Covered by a test: retries payload", {}, {"a.rs": "#[tokio::test]\nasync fn retries_payload() {}\n"}, MET),
+        ("Use `max_tries` in `net/download.py`", {}, AFTER | {"net/download.py": "x = 1\n"}, f"{LITTLE} `max_tries`"),
+        ("`early` holds", {"a.py": FAR}, {"a.py": f"{FAR}new = 1\n"}, f"{LITTLE} `early`"),
+        ("Remove `old_way`", *REMOVED, MET),
+        ("Keep `old_way`", *REMOVED, f"{LITTLE} `old_way`"),
+        ("Mention it in the docs", {}, AFTER | {"README.md": "retry\n"}, MET),
+        ("Mention it in the docs", {}, AFTER | {"docs/upload.html": "retry\n"}, MET),
+        ("add `net_derive` tests: gives up after the last try", {}, {"net_derive/tests/upload.py": TEST}, MET),
+        (
+            "add `disk_derive` tests: gives up after the last try",
+            {},
+            {"net_derive/tests/upload.py": TEST},
+            "the name `disk_derive` does not occur",
+        ),
+        ("Describe payload in the documentation", {}, DOCSTRING, MET),
+        ("Describe thumbnails in the documentation", {}, DOCSTRING, OF_WORDS),
+    ],
 )
-def test_rust_keeps_its_tests_in_the_code(code: str) -> None:
-    assert marks(change("Covered by a test: retries payload", {"src/upload.rs": code})) == MET
+def test_criterion_is_met_by_matching_lines(
+    text: str, before: dict[str, str], after: dict[str, str], note: str
+) -> None:
+    assert describe_doubts(make_change(text, after, before)) == note
 
 
 @pytest.mark.parametrize(
@@ -102,44 +126,9 @@ def test_rust_keeps_its_tests_in_the_code(code: str) -> None:
         ("`parseHeader` is changed", "a.go", "func parseHeader(x int) {"),
     ],
 )
-def test_the_heading_of_a_hunk_speaks_of_what_is_below_it(text: str, path: str, heading: str) -> None:
+def test_hunk_heading_counts_as_text_of_its_lines(text: str, path: str, heading: str) -> None:
     diff = diff_of({path: "a\n"}, {path: "a\n    fn retries_payload() {}\n"}).replace(" @@\n", f" @@ {heading}\n", 1)
-    assert marks(CodeChange(plain_dossier(diff, criteria=[{"id": "AC1", "text": text}]))) == MET
-
-
-def test_a_name_in_another_file_than_the_one_that_is_asked_for_is_half_of_it() -> None:
-    after = {**AFTER, "net/download.py": "x = 1\n"}
-    note = "little of the change speaks of `max_tries`"
-    assert marks(change("Use `max_tries` in `net/download.py`", after)) == note
-
-
-def test_a_name_that_was_there_before_is_half_of_it() -> None:
-    far = "early = 1\n" + "".join(f"filler{n} = {n}\n" for n in range(30))
-    held = change("`early` holds", {"a.py": f"{far}new = 1\n"}, {"a.py": far})
-    assert marks(held) == "little of the change speaks of `early`"
-
-
-def test_what_should_go_is_shown_by_what_went() -> None:
-    before, after = {"a.py": "old_way = 1\nb = 1\n"}, {"a.py": "b = 1\n"}
-    assert marks(change("Remove `old_way`", after, before)) == MET
-    assert marks(change("Keep `old_way`", after, before)) == "little of the change speaks of `old_way`"
-
-
-@pytest.mark.parametrize("path", ["README.md", "docs/upload.html"])
-def test_documentation_is_a_text_or_lies_in_its_folder(path: str) -> None:
-    assert marks(change("Mention it in the docs", AFTER | {path: "retry\n"})) == MET
-
-
-def test_a_name_in_a_changed_path_is_shown() -> None:
-    after = {"net_derive/tests/upload.py": TEST}
-    assert marks(change("add `net_derive` tests: gives up after the last try", after)) == MET
-    assert marks(change("add `disk_derive` tests: gives up after the last try", after)) != MET
-
-
-def test_documentation_in_code_is_documentation_where_it_speaks_of_it() -> None:
-    after = {"net/A.java": "/**\n * Retries a payload.\n */\nclass A {\n}\n"}
-    assert marks(change("Describe payload in the documentation", after)) == MET
-    assert marks(change("Describe thumbnails in the documentation", after)) != MET
+    assert describe_doubts(CodeChange(plain_dossier(diff, criteria=[{"id": "AC1", "text": text}]))) == MET
 
 
 UPLOAD = """class UploadError(Exception):
@@ -177,11 +166,11 @@ def upload(data, client):
     ],
     ids=["what defines the name, the number", "the number", "the definition", "nothing", "a test as well", "context"],
 )
-def test_the_lines_that_speak_most_of_a_criterion_stand_beside_it_in_doubt_or_not(
+def test_criterion_evidence_is_the_best_matching_lines(
     text: str, before: dict[str, str], after: dict[str, str], expected: list[str]
 ) -> None:
-    (seen,) = judge_criteria(change(text, after, before))
-    assert [pointer.location for pointer in seen.evidence] == expected
+    (criterion,) = judge_criteria(make_change(text, after, before))
+    assert [pointer.location for pointer in criterion.evidence] == expected
 
 
 @pytest.mark.parametrize(
@@ -197,13 +186,13 @@ def test_the_lines_that_speak_most_of_a_criterion_stand_beside_it_in_doubt_or_no
         "Tests prove that it is tried again.",
     ],
 )
-def test_a_test_that_is_to_be_added_is_missing_where_the_change_holds_none(text: str) -> None:
+def test_requested_test_is_missing_when_change_has_no_test(text: str) -> None:
     proved = "it asks for a test, and this change holds none"
     code = {"net/upload.py": CODE, "README.md": "Retries.\n", "pyproject.toml": "line-length = 120\n"}
-    assert [(criterion.status, criterion.note) for criterion in judge_criteria(change(text, code))] == [
+    assert [(criterion.status, criterion.note) for criterion in judge_criteria(make_change(text, code))] == [
         (CriterionStatus.MISSING, proved)
     ]
-    assert statuses(change(text)) == [CriterionStatus.UNVERIFIABLE]
+    assert list_statuses(make_change(text)) == [CriterionStatus.UNVERIFIABLE]
 
 
 @pytest.mark.parametrize(
@@ -228,8 +217,8 @@ def test_a_test_that_is_to_be_added_is_missing_where_the_change_holds_none(text:
         "Add tests to keep the coverage above 90 %",
     ],
 )
-def test_a_criterion_that_an_old_test_may_meet_is_not_called_missing(text: str) -> None:
-    assert statuses(change(text, {"net/upload.py": CODE})) == [CriterionStatus.UNVERIFIABLE]
+def test_criterion_an_existing_test_may_meet_is_unverifiable(text: str) -> None:
+    assert list_statuses(make_change(text, {"net/upload.py": CODE})) == [CriterionStatus.UNVERIFIABLE]
 
 
 @pytest.mark.parametrize(
@@ -248,26 +237,26 @@ def test_a_criterion_that_an_old_test_may_meet_is_not_called_missing(text: str) 
         ("cypress/retry.cy.js", "visit(page);\n"),
     ],
 )
-def test_what_may_hold_a_test_of_any_framework_is_no_change_without_one(path: str, text: str) -> None:
+def test_requested_test_is_unverifiable_in_files_of_other_frameworks(path: str, text: str) -> None:
     after = {"net/upload.py": CODE, path: text}
-    assert statuses(change("Add a test for the retry", after)) == [CriterionStatus.UNVERIFIABLE]
+    assert list_statuses(make_change("Add a test for the retry", after)) == [CriterionStatus.UNVERIFIABLE]
 
 
-def test_where_not_all_of_a_change_is_known_no_test_is_called_missing() -> None:
+def test_requested_test_is_unverifiable_when_a_file_was_not_read() -> None:
     unread = [{"path": "tests/test_upload.py", "reason": "too_large"}]
     criteria = [{"id": "AC1", "text": "Add a unit test"}]
     dossier = dossier_of({}, {"net/upload.py": CODE}, criteria=criteria, files_unread=unread)
-    assert statuses(CodeChange(dossier)) == [CriterionStatus.UNVERIFIABLE]
+    assert list_statuses(CodeChange(dossier)) == [CriterionStatus.UNVERIFIABLE]
 
 
-def test_a_named_file_is_missing_only_where_it_is_known_not_to_be_there() -> None:
+def test_named_file_is_missing_only_after_lookup() -> None:
     criteria = [{"id": "AC1", "text": "Describe it in `docs/upload.md`"}]
     files = [{"path": "docs/upload.md", "exists": False}]
     looked_up = CodeChange(dossier_of({}, {"net/upload.py": CODE}, texts=False, criteria=criteria, files=files))
     assert [(criterion.status, criterion.note) for criterion in judge_criteria(looked_up)] == [
         (CriterionStatus.MISSING, "there is no docs/upload.md")
     ]
-    assert statuses(change(criteria[0]["text"], {"net/upload.py": CODE})) == [CriterionStatus.UNVERIFIABLE]
+    assert list_statuses(make_change(criteria[0]["text"], {"net/upload.py": CODE})) == [CriterionStatus.UNVERIFIABLE]
 
 
 @pytest.mark.parametrize(
@@ -285,38 +274,38 @@ def test_a_named_file_is_missing_only_where_it_is_known_not_to_be_there() -> Non
     ],
 )
 @pytest.mark.parametrize("is_renamed", [True, False])
-def test_a_file_that_the_change_takes_away_is_not_called_missing(text: str, *, is_renamed: bool) -> None:
+def test_removed_or_renamed_file_is_not_missing(text: str, *, is_renamed: bool) -> None:
     files = [{"path": "old.py", "exists": False}]
     criteria = [{"id": "AC1", "text": text}]
     renamed = "diff --git a/old.py b/new.py\nsimilarity index 100%\nrename from old.py\nrename to new.py\n"
     deleted = diff_of({"old.py": CODE}, {"new.py": CODE})
     dossier = plain_dossier(renamed if is_renamed else deleted, criteria=criteria, files=files)
-    assert statuses(CodeChange(dossier)) == [CriterionStatus.UNVERIFIABLE]
+    assert list_statuses(CodeChange(dossier)) == [CriterionStatus.UNVERIFIABLE]
 
 
-def test_prose_that_was_taken_as_one_criterion_falls_short_of_nothing() -> None:
-    inferred = change("Compress thumbnails lazily", inferred=True)
+def test_inferred_criterion_has_no_gap() -> None:
+    inferred = make_change("Compress thumbnails lazily", inferred=True)
     assert find_gaps(inferred) == ()
     assert mean_gap(inferred) == 0
 
 
-def test_the_number_is_the_mean_of_the_gaps() -> None:
+def test_mean_gap_averages_all_criteria() -> None:
     criteria = [{"id": "AC1", "text": "Retry a payload"}, {"id": "AC2", "text": "Compress thumbnails lazily"}]
     assert mean_gap(CodeChange(dossier_of({}, AFTER, criteria=criteria))) == pytest.approx(0.5, abs=0.01)
 
 
-def test_only_lines_with_what_a_criterion_wants_are_kept() -> None:
-    shown = build_index(change("Retry a `payload`"))
-    assert (shown.size, shown.has_tests) == (6, True)
-    assert [set(unit.words) for unit in shown.units_with("retry")] == [{"retry", "payload"}]
-    assert [unit.path for unit in shown.units_named("payload")] == ["net/upload.py"] * 2
-    assert shown.units_with("broken") == shown.units_named("broken") == []
-    assert shown.weight("broken") < shown.weight("retry")
+def test_index_keeps_only_lines_with_words_of_criteria() -> None:
+    index = build_index(make_change("Retry a `payload`"))
+    assert (index.size, index.has_tests) == (6, True)
+    assert [set(unit.words) for unit in index.units_with("retry")] == [{"retry", "payload"}]
+    assert [unit.path for unit in index.units_named("payload")] == ["net/upload.py"] * 2
+    assert index.units_with("broken") == index.units_named("broken") == []
+    assert index.weight("broken") < index.weight("retry")
 
 
-def test_a_line_that_stands_twice_is_two_units() -> None:
-    shown = build_index(change("Retry a payload", {"a.py": "retry(one)\nretry(one)\n"}))
-    assert [unit.words for unit in shown.units_with("retry")] == [("retry",)] * 2
+def test_repeated_line_is_two_units() -> None:
+    index = build_index(make_change("Retry a payload", {"a.py": "retry(one)\nretry(one)\n"}))
+    assert [unit.words for unit in index.units_with("retry")] == [("retry",)] * 2
 
 
 RETRIES, RESUMES = (
@@ -348,13 +337,15 @@ MORE_TESTS = {
         pytest.param(RESUMES, MORE_TESTS, "AC1", "tests/test_upload.py", 6, "", False, id="few of its words"),
     ],
 )
-def test_a_line_settles_what_seems_to_be_missing_of_a_criterion(  # noqa: PLR0913 - the columns of a table
+def test_cited_line_settles_doubt_about_its_criterion(  # noqa: PLR0913 - the columns of a table
     text: str, after: dict[str, str], name: str, path: str, number: int, line: str, *, holds: bool
 ) -> None:
-    assert is_settled_by(change(text, after), name, path, number, line) is holds
+    assert is_settled_by(make_change(text, after), name, path, number, line) is holds
 
 
-def sought(text: str, files: list[dict[str, Any]] | None = None, case: dict[str, Any] | None = None) -> tuple[str, ...]:
+def list_looked_up_paths(
+    text: str, files: list[dict[str, Any]] | None = None, case: dict[str, Any] | None = None
+) -> tuple[str, ...]:
     criteria = [{"id": "AC1", "text": text}]
     return find_lookups(
         dossier_of({}, {"net/upload.py": CODE}, texts=False, criteria=criteria, files=files, case=case)
@@ -376,20 +367,22 @@ def sought(text: str, files: list[dict[str, Any]] | None = None, case: dict[str,
         ("`upload.py` retries", ()),
     ],
 )
-def test_a_file_of_the_repository_that_a_criterion_names_and_nothing_touches_is_looked_up(
-    text: str, paths: tuple[str, ...]
-) -> None:
-    assert sought(text) == paths
-    assert sought(text, files=[{"path": path, "exists": False} for path in paths]) == (), "it is known by then"
+def test_unchanged_file_named_by_criterion_is_looked_up(text: str, paths: tuple[str, ...]) -> None:
+    assert list_looked_up_paths(text) == paths
+    assert list_looked_up_paths(text, files=[{"path": path, "exists": False} for path in paths]) == (), (
+        "it is known by then"
+    )
 
 
-def test_a_file_that_the_case_cites_is_looked_up_unless_the_change_touches_it() -> None:
+def test_unchanged_file_cited_by_case_is_looked_up() -> None:
     coverage = [{"criterion": "AC1", "addressed_by": "net/upload.py:1", "evidence": "tests/test_upload.py::test_retry"}]
     case = {"summary": "Retries.", "ac_coverage": coverage, "work_arounds": [], "uncertainties": []}
-    assert sought("Retry a payload", case=case) == ("tests/test_upload.py",)
+    assert list_looked_up_paths("Retry a payload", case=case) == ("tests/test_upload.py",)
     coverage += [{"criterion": "AC2", "addressed_by": "../outside.py", "evidence": "in words"}]
     coverage += [{"criterion": "AC3", "addressed_by": "/etc/acme.toml", "evidence": None}]
-    assert sought("Retry a payload", case=case) == ("tests/test_upload.py",), "nothing outside of the repository"
+    assert list_looked_up_paths("Retry a payload", case=case) == ("tests/test_upload.py",), (
+        "nothing outside of the repository"
+    )
 
 
 @pytest.mark.parametrize(
@@ -404,5 +397,5 @@ def test_a_file_that_the_case_cites_is_looked_up_unless_the_change_touches_it() 
         ("Retry a payload lazily", []),
     ],
 )
-def test_a_test_that_is_asked_for_is_in_doubt_where_no_test_is_called_so(text: str, expected: list[str]) -> None:
-    assert [gap.terms.criterion.id for gap in find_unnamed_tests(change(text))] == expected
+def test_requested_test_is_in_doubt_when_no_test_name_matches(text: str, expected: list[str]) -> None:
+    assert [gap.terms.criterion.id for gap in find_unnamed_tests(make_change(text))] == expected

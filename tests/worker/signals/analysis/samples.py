@@ -1,4 +1,4 @@
-"""A text with functions and tests in each language, and what only looks like them."""
+"""A text with functions, tests and look-alikes in each language."""
 
 from typing import Final
 

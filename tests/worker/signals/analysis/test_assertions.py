@@ -1,4 +1,4 @@
-"""What in a test can make it fail, in every language."""
+"""Assertions of each language and their strength of proof."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from worker.signals.analysis.test_pairs import AFTER_EACH_TEST, find_asserting_n
 from worker.signals.analysis.tests import has_expecting_mark
 
 NOTHING, SUCCESS, PRESENCE, VALUE = Proof.NOTHING, Proof.SUCCESS, Proof.PRESENCE, Proof.VALUE
-AROUND = {
+WRAPPERS = {
     Language.GO: "package a\nfunc TestA(t *testing.T) {{\n{}\n}}\n",
     Language.RUST: "fn a() {{\n{}\n}}\n",
     Language.JAVA: "class A {{ void a() {{\n{}\n}} }}\n",
@@ -22,8 +22,8 @@ AROUND = {
 }
 
 
-def oracles(language: Language, text: str) -> list[Assertion]:
-    whole = AROUND.get(language, "{}").format(text)
+def list_assertions(language: Language, text: str) -> list[Assertion]:
+    whole = WRAPPERS.get(language, "{}").format(text)
     return list(find_assertions(source_of(whole, language)))
 
 
@@ -194,10 +194,12 @@ CHECKS = [
 ]
 
 
-@pytest.mark.parametrize(("language", "text", "proof", "why"), CHECKS, ids=[f"{one[0]}: {one[1]}" for one in CHECKS])
-def test_a_check_proves_what_it_asks(language: Language, text: str, proof: Proof, why: str) -> None:
-    found = [one for one in oracles(language, text) if not one.is_guess]
-    assert [(one.proof, one.weakness) for one in found] == [(proof, why)]
+@pytest.mark.parametrize(
+    ("language", "text", "proof", "why"), CHECKS, ids=[f"{check[0]}: {check[1]}" for check in CHECKS]
+)
+def test_assertion_has_its_strength_of_proof(language: Language, text: str, proof: Proof, why: str) -> None:
+    assertions = [assertion for assertion in list_assertions(language, text) if not assertion.is_guess]
+    assert [(assertion.proof, assertion.weakness) for assertion in assertions] == [(proof, why)]
 
 
 NO_CHECKS = [
@@ -221,9 +223,9 @@ NO_CHECKS = [
 ]
 
 
-@pytest.mark.parametrize(("language", "text"), NO_CHECKS, ids=[one[1] for one in NO_CHECKS])
-def test_what_only_works_is_no_check(language: Language, text: str) -> None:
-    assert [one.text for one in oracles(language, text) if one.text != "log.Fatal(1)"] == []
+@pytest.mark.parametrize(("language", "text"), NO_CHECKS, ids=[check[1] for check in NO_CHECKS])
+def test_working_code_has_no_assertion(language: Language, text: str) -> None:
+    assert [assertion.text for assertion in list_assertions(language, text) if assertion.text != "log.Fatal(1)"] == []
 
 
 GUESSES = [
@@ -245,9 +247,9 @@ GUESSES = [
 
 
 @pytest.mark.parametrize(("language", "text"), GUESSES, ids=[one[1] for one in GUESSES])
-def test_what_sounds_like_a_check_is_one_by_its_name(language: Language, text: str) -> None:
-    (found,) = oracles(language, text)
-    assert (found.proof, found.is_guess) == (VALUE, True)
+def test_call_with_check_name_is_a_guessed_assertion(language: Language, text: str) -> None:
+    (assertion,) = list_assertions(language, text)
+    assert (assertion.proof, assertion.is_guess) == (VALUE, True)
 
 
 HELPERS = """
@@ -290,7 +292,7 @@ def tearDown(self):
         (KOTLIN, "fun holds(x: Int) { x shouldBe 1 }\nfun runs() { holds(1) }\nfun makes() {}\n", {"holds", "runs"}),
     ],
 )
-def test_what_calls_a_helper_that_asserts_asserts_as_well(language: Language, text: str, names: set[str]) -> None:
+def test_caller_of_asserting_helper_asserts(language: Language, text: str, names: set[str]) -> None:
     assert find_asserting_names(find_functions(source_of(text, language))) == names
 
 
@@ -304,7 +306,7 @@ def test_what_calls_a_helper_that_asserts_asserts_as_well(language: Language, te
         (P, "@check_figures_equal()\ndef test_a():\n    pass", True),
     ],
 )
-def test_a_mark_may_say_what_is_expected(language: Language, text: str, *, proves: bool) -> None:
+def test_mark_can_state_the_expected_failure(language: Language, text: str, *, proves: bool) -> None:
     (test,) = code.find_tests(source_of(text, language))
     assert has_expecting_mark(test) is proves
 
@@ -317,12 +319,12 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("language", "text", "rows", "expected"), ROWS)
-def test_with_rows_at_least_the_checks_that_begin_in_them_are_told(
+def test_assertions_limited_to_rows_include_all_that_begin_there(
     language: Language, text: str, rows: set[int], expected: list[str]
 ) -> None:
-    whole = AROUND.get(language, "{}").format(text)
-    found = find_assertions(source_of(whole, language), rows=frozenset(rows))
-    assert [one.text for one in found if one.node.start_point.row in rows] == expected
+    whole = WRAPPERS.get(language, "{}").format(text)
+    assertions = find_assertions(source_of(whole, language), rows=frozenset(rows))
+    assert [assertion.text for assertion in assertions if assertion.node.start_point.row in rows] == expected
 
 
 WORDS = [
@@ -343,16 +345,14 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("text", "proof"), WORDS)
-def test_a_matcher_without_brackets_proves_what_its_word_says(text: str, proof: Proof) -> None:
-    (found,) = oracles(Language.JAVASCRIPT, text)
-    assert found.proof is proof
+def test_matcher_property_has_its_strength_of_proof(text: str, proof: Proof) -> None:
+    (assertion,) = list_assertions(Language.JAVASCRIPT, text)
+    assert assertion.proof is proof
 
 
 @pytest.mark.parametrize(
     ("language", "text", "pair"),
     [(P, "assert x == f(y)", ("x", "f(y)")), (P, "assert x", None), (G, "assert.Equal(t, x, y)", ("x", "y"))],
 )
-def test_what_an_assertion_holds_to_be_equal_is_known(
-    language: Language, text: str, pair: tuple[str, str] | None
-) -> None:
-    assert [one.pair for one in oracles(language, text)] == [pair]
+def test_assertion_has_the_pair_it_compares(language: Language, text: str, pair: tuple[str, str] | None) -> None:
+    assert [assertion.pair for assertion in list_assertions(language, text)] == [pair]

@@ -1,4 +1,4 @@
-"""Chains of calls, link by link."""
+"""Chains of calls."""
 
 import pytest
 
@@ -31,18 +31,18 @@ CHAINS = [
 
 
 @pytest.mark.parametrize(("language", "text", "names"), CHAINS, ids=[text for _, text, _ in CHAINS])
-def test_a_chain_is_read_from_its_root(language: Language, text: str, names: list[str]) -> None:
+def test_call_chain_starts_at_its_root(language: Language, text: str, names: list[str]) -> None:
     assert [" ".join(chain.names) for chain in find_call_chains(source_of(text, language))] == names
 
 
-def test_a_statement_drops_what_its_call_returns() -> None:
-    found = list(find_call_chains(source_of("await f()\nx = g()\n", Language.PYTHON)))
-    assert [(chain.is_result_dropped, chain.is_result_bound) for chain in found] == [(True, False), (False, True)]
+def test_call_statement_drops_its_result() -> None:
+    chains = list(find_call_chains(source_of("await f()\nx = g()\n", Language.PYTHON)))
+    assert [(chain.is_result_dropped, chain.is_result_bound) for chain in chains] == [(True, False), (False, True)]
 
 
-def test_comments_are_no_arguments() -> None:
-    (found,) = find_call_chains(source_of("f(a, // why\n b)", Language.JAVASCRIPT))
-    assert len(found.links[0].arguments or []) == 2
+def test_comments_are_not_arguments() -> None:
+    (chain,) = find_call_chains(source_of("f(a, // why\n b)", Language.JAVASCRIPT))
+    assert len(chain.links[0].arguments or []) == 2
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_comments_are_no_arguments() -> None:
         (Language.RUBY, "a.b\nc.d\n", {1}, [("c", "d")]),
     ],
 )
-def test_with_rows_only_chains_that_begin_in_one_of_them_are_read(
+def test_chains_of_rows_begin_there(
     language: Language, text: str, rows: set[int], names: list[tuple[str, ...]]
 ) -> None:
     assert [chain.names for chain in find_call_chains(source_of(text, language), rows=frozenset(rows))] == names

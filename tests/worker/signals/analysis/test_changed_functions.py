@@ -1,4 +1,4 @@
-"""Unwritten functions that are a stage: those that nothing needs, and those that the title announces."""
+"""Unwritten functions that are a first step: uncalled ones, and those that the title announces."""
 
 import pytest
 
@@ -32,10 +32,10 @@ OTHERWISE = {
 NOTHING: list[str] = []
 
 
-def facts(after: dict[str, str], title: str = "Send files", issue: str | None = None) -> list[str]:
+def list_signals(after: dict[str, str], title: str = "Send files", issue: str | None = None) -> list[str]:
     change = change_of({}, after, title=title, issue=issue)
     signals = (stub_body, body_does_nothing, unfinished_function)
-    return [one.signal for signal in signals for one in signal.findings(change)]
+    return [finding.signal for signal in signals for finding in signal.findings(change)]
 
 
 @pytest.mark.parametrize(
@@ -47,38 +47,38 @@ def facts(after: dict[str, str], title: str = "Send files", issue: str | None = 
     ],
     ids=["nothing", *CALLS, *OTHERWISE],
 )
-def test_beside_finished_work_what_nothing_calls_may_be_a_stage(path: str, code: str, expected: list[str]) -> None:
-    assert facts({"a.py": WORK + STUB, path: code}) == expected
+def test_uncalled_stub_beside_finished_work_is_not_a_fact(path: str, code: str, expected: list[str]) -> None:
+    assert list_signals({"a.py": WORK + STUB, path: code}) == expected
 
 
-def test_what_is_handed_over_is_needed() -> None:
-    promised = "\n\ndef retry_later() -> int:\n    pass\n"
-    assert facts({"a.py": WORK + promised, "b.py": "on_rollback(then=retry_later)\n"}) == ["stub_body"]
+def test_stub_passed_as_a_value_is_needed() -> None:
+    stub = "\n\ndef retry_later() -> int:\n    pass\n"
+    assert list_signals({"a.py": WORK + stub, "b.py": "on_rollback(then=retry_later)\n"}) == ["stub_body"]
 
 
-def test_what_is_named_after_the_request_is_needed() -> None:
-    assert facts({"a.py": WORK + STUB}, title="Send files with retries") == ["stub_body"]
-    assert facts({"a.py": WORK + STUB}, issue="Retry when the server is busy") == ["stub_body"]
+def test_stub_named_in_title_or_issue_is_needed() -> None:
+    assert list_signals({"a.py": WORK + STUB}, title="Send files with retries") == ["stub_body"]
+    assert list_signals({"a.py": WORK + STUB}, issue="Retry when the server is busy") == ["stub_body"]
 
 
-def test_what_a_criterion_names_is_needed() -> None:
+def test_stub_named_in_criterion_is_needed() -> None:
     criteria = [{"id": "AC1", "text": "It makes a retry after a 503"}]
     change = CodeChange(dossier_of({}, {"a.py": WORK + STUB}, title="Send files", criteria=criteria))
     assert [finding.signal for finding in stub_body.findings(change)] == ["stub_body"]
 
 
-def test_what_the_language_calls_is_needed() -> None:
-    printed = "\n\nclass A:\n    def __repr__(self):\n        pass\n"
-    shown = "fn send(x: u8) -> u8 {\n    let y = x + 1;\n    y\n}\n\nimpl Display for A {\n    fn fmt(&self, f: &mut F) -> R {\n        todo!()\n    }\n}\n"
-    assert facts({"a.py": WORK + printed}) == facts({"a.rs": shown}) == ["stub_body"]
+def test_stub_that_the_language_calls_is_needed() -> None:
+    python = "\n\nclass A:\n    def __repr__(self):\n        pass\n"
+    rust = "fn send(x: u8) -> u8 {\n    let y = x + 1;\n    y\n}\n\nimpl Display for A {\n    fn fmt(&self, f: &mut F) -> R {\n        todo!()\n    }\n}\n"
+    assert list_signals({"a.py": WORK + python}) == list_signals({"a.rs": rust}) == ["stub_body"]
 
 
-def test_the_only_work_of_a_change_is_needed() -> None:
-    assert facts({"a.py": STUB.lstrip()}) == ["stub_body"]
+def test_stub_that_is_the_whole_change_is_needed() -> None:
+    assert list_signals({"a.py": STUB.lstrip()}) == ["stub_body"]
     outer = (
         "def outer():\n    def inner(x):\n        y = x + 1\n        # TODO: the rest\n        return y\n    return 1\n"
     )
-    assert facts({"a.py": outer}) == ["unfinished_function"]
+    assert list_signals({"a.py": outer}) == ["unfinished_function"]
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_the_only_work_of_a_change_is_needed() -> None:
         ("Fix a partition of uploads", False),
     ],
 )
-def test_a_title_announces_a_stage(title: str, is_announced: bool) -> None:  # noqa: FBT001 - a column of the table
-    called = {"a.py": WORK + STUB, "b.py": "retry_later(path)\n"}
-    assert facts(called, title=title) == ([] if is_announced else ["stub_body"])
+def test_title_announces_unfinished_work(title: str, is_announced: bool) -> None:  # noqa: FBT001 - a column of the table
+    files = {"a.py": WORK + STUB, "b.py": "retry_later(path)\n"}
+    assert list_signals(files, title=title) == ([] if is_announced else ["stub_body"])
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,6 @@ def test_a_title_announces_a_stage(title: str, is_announced: bool) -> None:  # n
         ("a.py", WORK + "\n\ndef drop(dct):\n    x = dct.pop('x')\n    # TODO: handle the remaining cases\n    check(x)\n"),
     ],
 )  # fmt: skip
-def test_bodies_that_do_nothing_or_break_off_are_held_alike(path: str, code: str) -> None:
-    assert facts({path: code}) == []
-    assert len(facts({path: code, "b.py": "drop(x)\n"})) == 1
+def test_empty_or_unfinished_body_is_a_fact_only_when_called(path: str, code: str) -> None:
+    assert list_signals({path: code}) == []
+    assert len(list_signals({path: code, "b.py": "drop(x)\n"})) == 1

@@ -1,4 +1,4 @@
-"""CI and tool configuration as lines, and doubts about a green CI."""
+"""Lines of CI and tool configuration, and doubts about a green CI."""
 
 import pytest
 
@@ -31,9 +31,9 @@ from worker.signals.analysis.ci_config import (
     ],
     ids=["CI", "tools", "others"],
 )
-def test_files_of_ci_and_of_tools_are_known(paths: str, expected: tuple[bool, bool]) -> None:
-    known = {path: (is_ci(path), is_configuration(path)) for path in paths.split()}
-    assert known == dict.fromkeys(paths.split(), expected)
+def test_ci_and_tool_configuration_files_are_recognized(paths: str, expected: tuple[bool, bool]) -> None:
+    recognized = {path: (is_ci(path), is_configuration(path)) for path in paths.split()}
+    assert recognized == dict.fromkeys(paths.split(), expected)
 
 
 RUN_TESTS = """\
@@ -71,9 +71,9 @@ path: tests/results.xml"""
     [(RUN_TESTS, (True, True)), (RUN_LINTERS, (False, True)), (RUN_NEITHER, (False, False))],
     ids=["tests", "linters", "neither"],
 )
-def test_a_line_that_runs_tests_or_other_checks_is_known(lines: str, expected: tuple[bool, bool]) -> None:
-    known = {line: (runs_tests(line), runs_checks(line)) for line in lines.split("\n")}
-    assert known == dict.fromkeys(known, expected)
+def test_line_that_runs_tests_or_checks_is_recognized(lines: str, expected: tuple[bool, bool]) -> None:
+    recognized = {line: (runs_tests(line), runs_checks(line)) for line in lines.split("\n")}
+    assert recognized == dict.fromkeys(recognized, expected)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_line_that_runs_tests_or_other_checks_is_known(lines: str, expected: t
         ("", ""),
     ],
 )
-def test_a_command_is_read_without_what_is_around_it(line: str, command: str) -> None:
+def test_command_is_extracted_from_its_line(line: str, command: str) -> None:
     assert command_of(line) == command
 
 
@@ -95,20 +95,20 @@ STEPS = HeadLines(1, ("steps:", "  - name: a", "    run: b", "", "    with:", " 
 
 
 @pytest.mark.parametrize(("line", "first", "last"), [(3, 2, 6), (2, 2, 6), (7, 7, 7), (6, 5, 6), (1, 1, 8), (8, 1, 8)])
-def test_a_block_is_what_the_line_is_a_key_of(line: int, first: int, last: int) -> None:
-    found = find_block(STEPS, line)
-    assert (found.start, found.stop - 1) == (first, last)
+def test_block_spans_the_value_of_its_line(line: int, first: int, last: int) -> None:
+    block = find_block(STEPS, line)
+    assert (block.start, block.stop - 1) == (first, last)
 
 
-def test_a_block_is_looked_at_a_limited_distance_far() -> None:
+def test_block_search_is_bounded() -> None:
     view = HeadLines(1, tuple(f"k{n}: v" for n in range(1_000)))
     assert len(find_block(view, 500)) <= 402
 
 
-def test_lines_that_changed_together_are_one_edit() -> None:
+def test_adjacent_changed_lines_are_one_edit() -> None:
     file = changed_file("a.txt", "a\nb\nc\nd\ne\n", "a\nB\nc\nD\ne\nf\n")
-    shown = [([one.text for one in edit.removed], [one.text for one in edit.added]) for edit in file.edit_blocks]
-    assert shown == [(["b"], ["B"]), (["d"], ["D"]), ([], ["f"])]
+    edits = [([line.text for line in edit.removed], [line.text for line in edit.added]) for edit in file.edit_blocks]
+    assert edits == [(["b"], ["B"]), (["d"], ["D"]), ([], ["f"])]
 
 
 def check(name: str, conclusion: str | None, *, required: bool | None = None, attempt: int = 1) -> CiCheck:
@@ -131,7 +131,5 @@ FUZZ_FAILED = check("fuzz", "failure", required=False)
         (Ci(checks=(check("docs", None, required=False),)), None),
     ],
 )
-def test_what_wavered_raises_a_doubt_and_what_passed_or_is_not_known_raises_none(
-    ci: Ci | None, doubt: str | None
-) -> None:
+def test_unreliable_check_raises_a_ci_doubt(ci: Ci | None, doubt: str | None) -> None:
     assert find_ci_doubt(ci) == doubt

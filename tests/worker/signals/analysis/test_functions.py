@@ -1,4 +1,4 @@
-"""Functions with a name."""
+"""Named functions."""
 
 import pytest
 
@@ -20,16 +20,16 @@ R, C, P, K = Language.RUBY, Language.CSHARP, Language.PHP, Language.KOTLIN
     ],
     ids=["anonymous", "arrow", "kept arrow", "test"],
 )
-def test_only_functions_with_a_name_are_looked_at(text: str, names: list[str]) -> None:
-    found = find_functions(source_of(text, Language.JAVASCRIPT))
-    assert [function.name for function in found] == names
+def test_only_named_functions_are_found(text: str, names: list[str]) -> None:
+    functions = find_functions(source_of(text, Language.JAVASCRIPT))
+    assert [function.name for function in functions] == names
 
 
-def test_what_stands_around_a_function_is_looked_for_as_far_as_a_tree_is_deep() -> None:
+def test_function_container_is_found_at_any_depth() -> None:
     deep = "".join(f"{' ' * depth}if a:\n" for depth in range(1, 90))
     text = f"class A:\n{deep}{' ' * 90}def f(): return 1\n"
-    (found,) = find_functions(source_of(text, Language.PYTHON))
-    assert found.container is not None
+    (distant,) = find_functions(source_of(text, Language.PYTHON))
+    assert distant.container is not None
     (near,) = find_functions(source_of("class A:\n    def f(self): return 1\n", Language.PYTHON))
     assert near.container is not None
 
@@ -46,22 +46,22 @@ def test_what_stands_around_a_function_is_looked_for_as_far_as_a_tree_is_deep() 
         (Language.PYTHON, "def load(): pass\n", ""),
     ],
 )
-def test_a_method_knows_the_name_of_its_type(language: Language, text: str, name: str) -> None:
+def test_method_has_the_name_of_its_type(language: Language, text: str, name: str) -> None:
     (function,) = find_functions(source_of(text, language))
     assert function.type_name == name
 
 
-def test_functions_in_macros_of_rust_stand_on_their_own_lines() -> None:
+def test_function_in_rust_macro_has_its_own_lines() -> None:
     text = (
         "macro_rules! load {\n    ($name:ident) => {\n        pub fn load() -> u8 {\n            1\n        }\n    };\n}\n"
         "cfg_if! {\n    if #[cfg(unix)] {\n        fn keep(x: u8) -> u8 { x }\n        fn $name() {}\n        fn broken(x in 0..1) {}\n    }\n}\nvec![1];\n"
     )
-    found = {function.name: function for function in find_functions(source_of(text, Language.RUST))}
-    assert {name: (function.first_line, function.last_line) for name, function in found.items()} == {
+    functions = {function.name: function for function in find_functions(source_of(text, Language.RUST))}
+    assert {name: (function.first_line, function.last_line) for name, function in functions.items()} == {
         "load": (3, 5),
         "keep": (10, 10),
     }
-    assert all(function.source.is_of_macro and not function.source.is_whole for function in found.values())
+    assert all(function.source.is_of_macro and not function.source.is_whole for function in functions.values())
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_functions_in_macros_of_rust_stand_on_their_own_lines() -> None:
         (K, [("more", 0, "type"), ("count", 1, "type"), ("make", 0, "type"), ("adds up", 1, "type"), ("counts", 1, "type")]),
     ],
 )  # fmt: skip
-def test_functions_with_a_body_are_found(language: Language, named: list[tuple[str, int, str]]) -> None:
-    found = find_functions(source_of(TEXTS[language], language))
-    assert [(one.name, len(one.statements), str(one.scope)) for one in found] == named
+def test_functions_with_body_are_found(language: Language, named: list[tuple[str, int, str]]) -> None:
+    functions = find_functions(source_of(TEXTS[language], language))
+    assert [(function.name, len(function.statements), str(function.scope)) for function in functions] == named
 
 
-def test_what_stands_before_a_function_belongs_to_it() -> None:
+def test_comments_and_attributes_above_belong_to_the_function() -> None:
     ruby, csharp, php, kotlin = (
-        {one.name: one for one in find_functions(source_of(TEXTS[at], at))} for at in (R, C, P, K)
+        {function.name: function for function in find_functions(source_of(TEXTS[at], at))} for at in (R, C, P, K)
     )
     assert (ruby["count"].nodes_above != (), ruby["total"].attributes) == (True, "private")
     assert csharp["Count"].attributes == "[Obsolete] public"
@@ -88,8 +88,12 @@ def test_what_stands_before_a_function_belongs_to_it() -> None:
     assert kotlin["count"].attributes == "override"
 
 
-def test_a_method_in_a_branch_or_a_block_is_one_of_several() -> None:
-    found = find_functions(
+def test_method_in_branch_or_block_has_branch_scope() -> None:
+    functions = find_functions(
         source_of("if old\n  def f; 1 end\nend\nClass.new do\n  def g; 2 end\nend\ndef h; 3 end\n", R)
     )
-    assert [one.scope for one in found] == [FunctionScope.BRANCH, FunctionScope.BRANCH, FunctionScope.MODULE]
+    assert [function.scope for function in functions] == [
+        FunctionScope.BRANCH,
+        FunctionScope.BRANCH,
+        FunctionScope.MODULE,
+    ]

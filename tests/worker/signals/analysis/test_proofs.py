@@ -1,4 +1,4 @@
-"""What a condition, a matcher and the name of a helper prove."""
+"""The strength of proof of conditions, matchers and helper names."""
 
 import pytest
 
@@ -53,7 +53,7 @@ NOTHING = [
     "f(x) == f(x)",
     "\n  x\n  ==\n  x",
 ]
-THERE = [
+PRESENCES = [
     "x",
     "x.y",
     "x is not None",
@@ -94,11 +94,11 @@ VALUES = [
     ("condition", "proof"),
     [
         *((condition, Proof.NOTHING) for condition in NOTHING),
-        *((condition, Proof.PRESENCE) for condition in THERE),
+        *((condition, Proof.PRESENCE) for condition in PRESENCES),
         *((condition, Proof.VALUE) for condition in VALUES),
     ],
 )
-def test_a_condition_proves_nothing_that_something_is_there_or_in_doubt_a_value(condition: str, proof: Proof) -> None:
+def test_condition_has_its_strength_of_proof(condition: str, proof: Proof) -> None:
     assert prove_condition(condition) is proof
 
 
@@ -111,17 +111,17 @@ def test_a_condition_proves_nothing_that_something_is_there_or_in_doubt_a_value(
         ("a", "b", Proof.VALUE),
     ],
 )
-def test_a_thing_equals_itself_also_where_it_is_computed_twice(left: str, other: str, proof: Proof) -> None:
+def test_equality_of_identical_expressions_proves_nothing(left: str, other: str, proof: Proof) -> None:
     assert prove_equality(left, other) is proof
 
 
-def test_literals_names_and_comparisons_of_a_thing_with_itself_are_told_apart() -> None:
+def test_literals_names_and_self_comparisons_are_recognized() -> None:
     assert [is_literal(text) for text in ("'x'", "x")] == [True, False]
     assert [is_name(text) for text in ("x.y", "f(x)")] == [True, False]
     assert [is_self_comparison(text) for text in ("(x == x)", "x == y", "True")] == [True, False, False]
 
 
-def test_the_arguments_of_a_macro_are_split_outside_of_brackets_and_strings() -> None:
+def test_macro_arguments_are_split_outside_brackets_and_strings() -> None:
     assert split_arguments(r'vec![a, b], "x, \", y", f(a, b),') == ["vec![a, b]", r'"x, \", y"', "f(a, b)"]
 
 
@@ -136,7 +136,7 @@ def test_the_arguments_of_a_macro_are_split_outside_of_brackets_and_strings() ->
         ("x" * 500, ""),
     ],
 )
-def test_of_one_comparison_the_opposite_is_known(condition: str, opposite: str) -> None:
+def test_single_comparison_is_negated(condition: str, opposite: str) -> None:
     assert negate(condition) == opposite
 
 
@@ -192,14 +192,12 @@ MATCHERS: list[tuple[str, list[str], Proof | None]] = [
 
 
 @pytest.mark.parametrize(("name", "texts", "proof"), MATCHERS, ids=str)
-def test_a_matcher_that_lets_nearly_all_through_is_known_and_in_doubt_it_asks_for_a_value(
-    name: str, texts: list[str], proof: Proof | None
-) -> None:
+def test_matcher_has_its_strength_of_proof(name: str, texts: list[str], proof: Proof | None) -> None:
     assert proof_of_matcher(name, texts) is proof
 
 
 @pytest.mark.parametrize(
-    ("name", "sounds"),
+    ("name", "expected"),
     [
         ("assert_clean", True),
         ("assertClean", True),
@@ -223,12 +221,12 @@ def test_a_matcher_that_lets_nearly_all_through_is_known_and_in_doubt_it_asks_fo
         ("assert" * 20, False),
     ],
 )
-def test_a_name_sounds_like_a_check_or_not(name: str, *, sounds: bool) -> None:
-    assert is_check_name(name) is sounds
+def test_check_name_is_recognized(name: str, *, expected: bool) -> None:
+    assert is_check_name(name) is expected
 
 
 @pytest.mark.parametrize(
-    ("language", "text", "may"),
+    ("language", "text", "expected"),
     [
         (Language.PYTHON, "run()", True),
         (Language.RUST, "fn this() { run(self.is).unwrap() }", False),
@@ -239,5 +237,5 @@ def test_a_name_sounds_like_a_check_or_not(name: str, *, sounds: bool) -> None:
         (Language.RUST, "fn a() { require.equal(b()).unwrap(); }", True),
     ],
 )
-def test_code_of_rust_without_an_asserting_word_asserts_nothing(language: Language, text: str, *, may: bool) -> None:
-    assert can_assert(Source(text, 1, is_whole=True, language=language)) is may
+def test_rust_code_without_assertion_word_asserts_nothing(language: Language, text: str, *, expected: bool) -> None:
+    assert can_assert(Source(text, 1, is_whole=True, language=language)) is expected

@@ -1,4 +1,4 @@
-"""The traces of files and of the request, and the ties between them."""
+"""Traces of files and of the request, and the ties between them."""
 
 from collections.abc import Callable
 
@@ -40,7 +40,7 @@ from worker.signals.analysis.relatedness import (
         (subject_folders, ["src/main/java/org/acme/A.java", "src/test/java/org/acme/ATest.java", "org/acme/B.java"]),
     ],
 )
-def test_all_spellings_of_one_thing_are_the_same(fold: Callable[[str], object], spellings: list[str]) -> None:
+def test_spellings_of_the_same_name_fold_to_one_value(fold: Callable[[str], object], spellings: list[str]) -> None:
     assert len(set(map(fold, spellings))) == 1
 
 
@@ -60,11 +60,11 @@ def test_all_spellings_of_one_thing_are_the_same(fold: Callable[[str], object], 
         (subject_folders, "src/main/java/org/acme/A.java", ("org", "acme")),
     ],
 )
-def test_words_are_read_from_names_and_paths(read: Callable[[str], object], text: str, expected: object) -> None:
+def test_words_are_extracted_from_names_and_paths(read: Callable[[str], object], text: str, expected: object) -> None:
     assert read(text) == expected
 
 
-def test_a_trace_holds_what_came_what_went_and_what_stayed() -> None:
+def test_trace_holds_added_removed_and_unchanged_names() -> None:
     trace = build_trace(changed_file("a.py", "keep = 1\nold_name = 2\n", "keep = 1\ndef new_name():\n    pass\n"))
     assert {"newname", "-oldname"} <= trace.edited_names
     assert trace.defined_names == {"new_name"}
@@ -74,12 +74,12 @@ def test_a_trace_holds_what_came_what_went_and_what_stayed() -> None:
     assert trace.unchanged_words["new_name"] == 0
 
 
-def test_without_the_whole_text_the_lines_around_are_the_background() -> None:
+def test_trace_without_whole_text_uses_context_lines() -> None:
     trace = build_trace(changed_file("a.py", "keep = 1\nb = 2\n", "keep = 1\nc = 2\n", texts=False))
     assert trace.unchanged_words["keep"] == 1
 
 
-def test_what_was_asked_is_all_that_was_said() -> None:
+def test_request_words_include_title_issue_criteria_and_case() -> None:
     dossier = dossier_of(
         {},
         {"a.py": "a\n"},
@@ -92,21 +92,21 @@ def test_what_was_asked_is_all_that_was_said() -> None:
             "ac_coverage": [{"criterion": "AC1", "addressed_by": "upload.py:send"}],
         },
     )
-    asked = find_request_words(dossier)
-    assert asked.title == {stem("retry"), stem("uploads")}
-    assert {"Backoff", "max_tries", "jitter", "sleeping", "send"} <= asked.names
+    request = find_request_words(dossier)
+    assert request.title == {stem("retry"), stem("uploads")}
+    assert {"Backoff", "max_tries", "jitter", "sleeping", "send"} <= request.names
 
 
-def test_a_trace_knows_every_name_of_the_file_its_language_and_its_use() -> None:
+def test_trace_has_all_names_language_and_role_of_its_file() -> None:
     trace = build_trace(changed_file("tests/test_a.py", "keep = 1\n", "keep = 1\nfresh = 2\n"))
     assert {"keep", "fresh"} <= trace.known_names
     assert trace.language is Language.PYTHON
     assert trace.is_test
 
 
-@pytest.mark.parametrize(("added", "only"), [("# why\n\n", True), ("# why\nx = 2\n", False)])
-def test_a_trace_tells_whether_nothing_but_comments_was_changed(added: str, only: bool) -> None:  # noqa: FBT001 - a parameter of pytest
-    assert build_trace(changed_file("a.py", "keep = 1\n", f"keep = 1\n{added}")).is_only_comments is only
+@pytest.mark.parametrize(("added", "expected"), [("# why\n\n", True), ("# why\nx = 2\n", False)])
+def test_trace_is_only_comments_when_no_code_changed(added: str, expected: bool) -> None:  # noqa: FBT001 - a parameter of pytest
+    assert build_trace(changed_file("a.py", "keep = 1\n", f"keep = 1\n{added}")).is_only_comments is expected
 
 
 FILES = {
@@ -117,7 +117,7 @@ FILES = {
 TITLE = "Add jitter to the backoff of retry"
 
 
-def ties(files: dict[str, str] = FILES, *, texts: bool = True, issue: str | None = None) -> dict[str, Ties]:
+def compute_ties(files: dict[str, str] = FILES, *, texts: bool = True, issue: str | None = None) -> dict[str, Ties]:
     change = change_of({}, files, title=TITLE, texts=texts, issue=issue)
     return {file.path: ties for file, ties in zip(change.files, find_ties(change), strict=True)}
 
@@ -125,81 +125,65 @@ def ties(files: dict[str, str] = FILES, *, texts: bool = True, issue: str | None
 @pytest.mark.parametrize("texts", [True, False])
 @pytest.mark.parametrize(
     "tie",
-    [
-        "same_folder",
-        "near_folder",
-        "others_here",
-        "near_words",
-        "near_edits",
-        "counterpart",
-        "title_here",
-        "title_changed",
-        "asked_words",
-        "asked_names",
-        "asked_for",
-    ],
+    "same_folder near_folder others_here near_words near_edits counterpart title_here title_changed asked_words asked_names asked_for".split(),  # noqa: SIM905
 )
-def test_a_foreign_file_has_fewer_ties_of_every_kind(tie: str, texts: bool) -> None:  # noqa: FBT001 - a parameter of pytest
-    known = ties(texts=texts)
-    foreign, own = known["paint/shop/brush.py"], known["net/src/retry.py"]
+def test_foreign_file_has_weaker_ties_than_related_file(tie: str, texts: bool) -> None:  # noqa: FBT001 - a parameter of pytest
+    ties = compute_ties(texts=texts)
+    foreign, own = ties["paint/shop/brush.py"], ties["net/src/retry.py"]
     assert getattr(foreign, tie) < getattr(own, tie)
 
 
-def test_a_foreign_file_has_more_of_its_own() -> None:
-    known = ties()
-    assert known["paint/shop/brush.py"].edited_alone > known["net/tests/test_retry.py"].edited_alone
+def test_foreign_file_has_more_edits_of_its_own_and_no_used_definition() -> None:
+    ties = compute_ties()
+    assert ties["paint/shop/brush.py"].edited_alone > ties["net/tests/test_retry.py"].edited_alone
+    assert ties["net/src/retry.py"].used_elsewhere > 0 == ties["paint/shop/brush.py"].used_elsewhere
 
 
-def test_a_definition_that_others_use_is_a_tie() -> None:
-    known = ties()
-    assert known["net/src/retry.py"].used_elsewhere > 0 == known["paint/shop/brush.py"].used_elsewhere
+def test_file_named_in_another_file_ties_both() -> None:
+    files = FILES | {"net/src/client.py": "retry = load()\n", "net/src/data.py": "x = 1\n"}
+    ties = compute_ties(files)
+    assert ties["net/src/retry.py"].path_elsewhere == 1
+    assert ties["net/src/client.py"].paths_here == 1
+    assert ties["paint/shop/brush.py"].path_elsewhere == ties["net/src/data.py"].paths_here == 0
 
 
-def test_a_file_whose_name_others_speak_of_is_tied_and_so_are_they() -> None:
-    speaking = FILES | {"net/src/client.py": "retry = load()\n", "net/src/data.py": "x = 1\n"}
-    known = ties(speaking)
-    assert known["net/src/retry.py"].path_elsewhere == 1
-    assert known["net/src/client.py"].paths_here == 1
-    assert known["paint/shop/brush.py"].path_elsewhere == known["net/src/data.py"].paths_here == 0
+def test_ties_hold_shared_language_and_file_role() -> None:
+    ties = compute_ties(FILES | {"net/src/more.go": "package net\n", "NOTES": "backoff\n", "index.ts": "backoff()\n"})
+    assert ties["net/src/retry.py"].same_language > ties["net/src/more.go"].same_language == 0
+    assert ties["NOTES"].same_language == ties["index.ts"].asked_for == 0
+    assert ties["net/src/retry.py"].asked_for == 1
+    assert ties["net/tests/test_retry.py"].is_test > ties["net/src/retry.py"].is_test
 
 
-def test_what_a_file_is_written_in_and_for_is_no_tie_but_counts() -> None:
-    known = ties(FILES | {"net/src/more.go": "package net\n", "NOTES": "backoff\n", "index.ts": "backoff()\n"})
-    assert known["net/src/retry.py"].same_language > known["net/src/more.go"].same_language == 0
-    assert known["NOTES"].same_language == known["index.ts"].asked_for == 0
-    assert known["net/src/retry.py"].asked_for == 1
-    assert known["net/tests/test_retry.py"].is_test > known["net/src/retry.py"].is_test
-
-
-def test_a_file_of_which_comments_changed_is_told() -> None:
+def test_ties_tell_files_with_comment_changes_only() -> None:
     change = change_of({"a.py": "x = 1\n", "b.py": "y = 1\n"}, {"a.py": "# why\nx = 1\n", "b.py": "y = 2\n"})
-    assert [one.only_comments for one in find_ties(change)] == [1, 0]
+    assert [ties.only_comments for ties in find_ties(change)] == [1, 0]
 
 
-def test_more_said_is_more_asked() -> None:
+def test_longer_issue_asks_for_more() -> None:
     assert (
-        ties(issue="Uploads fail at once when the server is slow")["net/src/retry.py"].asked
-        > ties()["net/src/retry.py"].asked
+        compute_ties(issue="Uploads fail at once when the server is slow")["net/src/retry.py"].asked
+        > compute_ties()["net/src/retry.py"].asked
     )
 
 
-def test_the_order_of_the_files_changes_no_tie() -> None:
+def test_file_order_changes_no_tie() -> None:
     dossier = dossier_of({}, FILES, title="Add jitter")
     pieces = [f"diff --git{piece}" for piece in dossier.diff.split("diff --git")[1:]]
-    turned = CodeChange(dossier.model_copy(update={"diff": "".join(reversed(pieces))}))
-    assert find_ties(turned) == tuple(reversed(find_ties(CodeChange(dossier))))
+    reversed_change = CodeChange(dossier.model_copy(update={"diff": "".join(reversed(pieces))}))
+    assert find_ties(reversed_change) == tuple(reversed(find_ties(CodeChange(dossier))))
 
 
-def test_a_binary_or_an_empty_change_has_no_ties() -> None:
+def test_binary_or_empty_change_has_no_ties() -> None:
     diff = "diff --git a/a.png b/a.png\nindex 1111111..2222222 100644\nBinary files a/a.png and b/a.png differ\n"
     dossier = dossier_of({}, {"b.py": "x = 1\n"}, title="-")
     change = CodeChange(dossier.model_copy(update={"diff": diff}))
-    assert [(one.near_words, one.near_edits, one.title_here, one.asked_words) for one in find_ties(change)] == [
+    assert [(ties.near_words, ties.near_edits, ties.title_here, ties.asked_words) for ties in find_ties(change)] == [
         (0, 0, 0, 0)
     ]
     assert find_ties(CodeChange(dossier.model_copy(update={"diff": ""}))) == ()
 
 
-def test_one_long_line_is_no_work() -> None:
+def test_ties_of_very_long_lines_are_found() -> None:
     change = change_of({}, {"a.py": "a" * 1_000_000 + "\n", "b.py": "f(" * 200_000 + "\n"})
     assert len(find_ties(change)) == 2

@@ -1,4 +1,4 @@
-"""Statements that do no work."""
+"""Statements without effect."""
 
 from collections.abc import Callable
 
@@ -41,7 +41,5 @@ from worker.signals.analysis.stubs import is_constant, is_discard, is_empty_resu
         (is_empty_result, ["fill(rows)", "go(1)"], False),
     ],
 )
-def test_statements_that_do_no_work_are_told_from_those_that_do(
-    is_idle: Callable[[object], bool], statement: object, *, expected: bool
-) -> None:
+def test_idle_statement_is_recognized(is_idle: Callable[[object], bool], statement: object, *, expected: bool) -> None:
     assert is_idle(statement) is expected

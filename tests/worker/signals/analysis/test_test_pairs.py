@@ -1,4 +1,4 @@
-"""Tests with their checks before and after a change, and tests that turn off an inherited one."""
+"""Tests paired across the two sides of a change."""
 
 import pytest
 
@@ -8,16 +8,17 @@ from worker.signals.analysis.test_pairs import MatchedTest, base_sources, find_b
 from worker.signals.weak_test.test_never_runs import new_test_skipped
 
 
-def test_the_checks_of_what_a_hunk_shows_are_looked_for_once() -> None:
-    body = "def test_a():\n    first = 1\n    assert first == 1\n"
-    change = change_of({"test_a.py": body}, {"test_a.py": f"{body}    assert first == run()\n"}, texts=False)
-    assert [one.name for one in find_bodies(change)] == ["test_a", ""]
+def test_assertions_of_hunk_bodies_are_found_once() -> None:
+    text = "def test_a():\n    first = 1\n    assert first == 1\n"
+    change = change_of({"test_a.py": text}, {"test_a.py": f"{text}    assert first == run()\n"}, texts=False)
+    assert [body.name for body in find_bodies(change)] == ["test_a", ""]
     assert all(
-        one.assertions is again.assertions for one, again in zip(find_bodies(change), find_bodies(change), strict=True)
+        body.assertions is same_body.assertions
+        for body, same_body in zip(find_bodies(change), find_bodies(change), strict=True)
     )
 
 
-def test_what_a_type_of_go_takes_over_is_found_in_one_look_at_it() -> None:
+def test_go_test_on_long_type_takes_linear_time() -> None:
     types = "type S struct {" + "\n" * 150_000 + "}\n"
     text = f'package a\n\n{types}\nfunc (s *S) TestA(c *C) {{\n\tc.Skip("x")\n}}\n'
     (finding,) = new_test_skipped.findings(change_of({}, {"a_test.go": text}))
@@ -62,23 +63,23 @@ METHOD = "    def test_a(self):\n        assert 1\n"
         ),
     ],
 )
-def test_tests_are_paired(before: str, after: str, pairs: set[tuple[str | None, str | None]]) -> None:
+def test_tests_of_both_sides_are_paired(before: str, after: str, pairs: set[tuple[str | None, str | None]]) -> None:
     assert pair_names(match_tests(changed_file("test_a.py", before, after))) == pairs
 
 
-def test_a_line_that_many_tests_share_tells_nothing() -> None:
+def test_line_shared_by_many_tests_pairs_none() -> None:
     before = "".join(body(f"old_{number}", "same()") for number in range(25))
     change = change_of({"test_a.py": before}, {"test_a.py": "x = 1\n", "test_b.py": body("new", "same()")})
     assert (None, "test_new") in pair_names(match_all_tests(change))
 
 
-def test_a_test_that_moved_to_another_file_is_one_pair() -> None:
+def test_test_moved_to_another_file_is_one_pair() -> None:
     change = change_of({"test_a.py": body("a", *LONG)}, {"test_a.py": "x = 1\n", "test_b.py": body("a", *LONG)})
     (pair,) = match_all_tests(change)
     assert (pair.file.path, pair.base is not None, pair.head is not None) == ("test_b.py", True, True)
 
 
-def test_without_texts_the_tests_of_the_hunks_are_paired() -> None:
+def test_tests_of_hunks_are_paired_without_whole_texts() -> None:
     file = changed_file("test_a.py", body("a", "assert 1"), body("a", "assert 2"), texts=False)
     (pair,) = match_tests(file)
     assert pair.base is not None
@@ -86,12 +87,12 @@ def test_without_texts_the_tests_of_the_hunks_are_paired() -> None:
     assert not pair.base.source.is_whole
 
 
-def test_the_tests_of_a_deleted_file_are_gone() -> None:
+def test_tests_of_deleted_file_have_no_head() -> None:
     change = CodeChange(plain_dossier(diff_of({"test_a.py": body("a", "assert 1")}, {})))
     assert pair_names(match_all_tests(change)) == {("test_a", None)}
 
 
-def test_what_no_grammar_reads_has_no_version_before() -> None:
+def test_file_without_grammar_has_no_base_sources() -> None:
     assert base_sources(changed_file("notes.txt", "a\n", "b\n")) == ()
 
 
@@ -103,7 +104,7 @@ def test_what_no_grammar_reads_has_no_version_before() -> None:
         ("src/a.rs", "fn f() { g(1) }\n", "#[test]\nfn f() { g(1) }\n"),
     ],
 )
-def test_a_file_whose_text_announces_no_test_holds_none(path: str, without: str, with_some: str) -> None:
+def test_file_without_test_keyword_has_no_tests(path: str, without: str, with_some: str) -> None:
     before, after = changed_file(path, without, without + "\n"), changed_file(path, None, with_some)
     assert match_tests(before) == ()
     assert [pair.base for pair in match_tests(after)] == [None]

@@ -1,4 +1,4 @@
-"""Tests found in every language, and files that only look like tests."""
+"""Tests of each language, and files that only resemble tests."""
 
 import pytest
 from hypothesis import given, settings
@@ -27,11 +27,11 @@ KEYS = [
 
 
 @pytest.mark.parametrize(("language", "keys"), KEYS)
-def test_the_tests_of_a_source_are_found_with_what_they_stand_in(language: Language, keys: list[str]) -> None:
+def test_tests_are_found_with_their_enclosing_names(language: Language, keys: list[str]) -> None:
     assert [" > ".join(test.key) for test in code.find_tests(source_of(TEXTS[language], language))] == keys
 
 
-def test_kotlin_without_a_spec_has_no_tests_that_are_calls() -> None:
+def test_kotlin_call_outside_a_spec_is_not_a_test() -> None:
     assert code.find_tests(source_of('fun f() { test("a") { } }\n', Language.KOTLIN)) == ()
 
 
@@ -45,34 +45,34 @@ def test_kotlin_without_a_spec_has_no_tests_that_are_calls() -> None:
         (Language.CSHARP, "Adds", '[Fact(Skip = "slow")] public async'),
     ],
 )
-def test_the_marks_of_a_test_say_how_it_is_run(language: Language, name: str, marks: str) -> None:
-    found = {test.name: test.marks for test in code.find_tests(source_of(TEXTS[language], language))}
-    assert found[name].strip() == marks
+def test_test_has_its_marks(language: Language, name: str, marks: str) -> None:
+    marks_of = {test.name: test.marks for test in code.find_tests(source_of(TEXTS[language], language))}
+    assert marks_of[name].strip() == marks
 
 
-def test_a_test_knows_its_lines_marks_and_body() -> None:
+def test_test_has_its_lines_marks_and_text() -> None:
     first, _ = code.find_tests(source_of(PYTHON, Language.PYTHON))
     assert (first.first_line, first.last_line, first.marks) == (5, 8, "@pytest.mark.slow")
     assert "assert True" in first.text
     assert not first.is_maybe_cut
 
 
-def test_a_callback_begins_with_its_call_and_is_marked_by_it() -> None:
-    found = {test.name: test for test in code.find_tests(source_of(SCRIPT, Language.JAVASCRIPT))}
-    assert (found["later"].marks, found["later"].first_line) == ("it.skip", 7)
+def test_callback_test_starts_at_its_call() -> None:
+    tests = {test.name: test for test in code.find_tests(source_of(SCRIPT, Language.JAVASCRIPT))}
+    assert (tests["later"].marks, tests["later"].first_line) == ("it.skip", 7)
 
 
-def test_a_test_at_the_end_of_a_fragment_may_be_cut() -> None:
+def test_test_at_end_of_fragment_may_be_cut() -> None:
     source = Source("def test_a():\n    x = 1\n", 7, is_whole=False, language=Language.PYTHON)
-    (found,) = code.find_tests(source)
-    assert found.is_maybe_cut
-    assert found.first_line == 7
+    (test,) = code.find_tests(source)
+    assert test.is_maybe_cut
+    assert test.first_line == 7
 
 
 @pytest.mark.parametrize(
     ("path", "may"), [("tests/test_a.py", True), ("a.py", False), ("src/a.rs", True), ("tests/notes.txt", False)]
 )
-def test_only_files_of_tests_and_rust_may_hold_some(path: str, *, may: bool) -> None:
+def test_only_test_files_and_rust_files_can_hold_tests(path: str, *, may: bool) -> None:
     assert code.can_hold_tests(changed_file(path, None, "x\n")) is may
 
 
@@ -81,18 +81,12 @@ NESTED = "%s class ATest {\n  @Test void a() {}\n  %s class Inner {\n    @Test v
 
 @pytest.mark.parametrize(
     ("outer", "inner", "expected"),
-    [
-        ("", "static", ["a"]),
-        ("", "@Nested", ["a", "b"]),
-        ("@RunWith(Enclosed.class)", "public static", ["a", "b"]),
-    ],
+    [("", "static", ["a"]), ("", "@Nested", ["a", "b"]), ("@RunWith(Enclosed.class)", "public static", ["a", "b"])],
     ids=["material", "nested", "enclosed"],
 )
-def test_a_class_inside_of_a_test_class_of_java_is_run_only_where_it_says_so(
-    outer: str, inner: str, expected: list[str]
-) -> None:
-    found = code.find_tests(source_of(NESTED % (outer, inner), Language.JAVA))
-    assert [one.name for one in found] == expected
+def test_inner_java_test_class_needs_nested_or_enclosed(outer: str, inner: str, expected: list[str]) -> None:
+    tests = code.find_tests(source_of(NESTED % (outer, inner), Language.JAVA))
+    assert [test.name for test in tests] == expected
 
 
 CASES = {
@@ -123,15 +117,15 @@ CASES = {
 
 
 @pytest.mark.parametrize(("path", "text", "expected"), CASES.values(), ids=CASES.keys())
-def test_what_no_runner_collects_is_material(path: str, text: str, *, expected: bool) -> None:
+def test_file_that_no_runner_collects_is_test_data(path: str, text: str, *, expected: bool) -> None:
     assert is_test_data(changed_file(path, None, text)) is expected
 
 
-def test_what_a_test_tool_is_tried_on_is_known_by_its_folder_alone() -> None:
+def test_file_in_fixtures_folder_is_test_data_without_its_text() -> None:
     assert is_test_data(changed_file("test/__fixtures__/a.test.ts", "x()\n", "y()\n", texts=False))
 
 
-def test_a_file_that_is_shown_in_part_is_taken_for_one_of_tests() -> None:
+def test_partly_known_file_is_not_test_data() -> None:
     long = "x = 1\n" * 20
     assert not is_test_data(changed_file("tests/data/cases.py", long, f"{long}y = 1\n", texts=False))
 
@@ -143,12 +137,12 @@ def test_a_file_that_is_shown_in_part_is_taken_for_one_of_tests() -> None:
     st.integers(0, 60),
     st.sampled_from(["", "{", "end\n", '"', "<<<A\n", "`"]),
 )
-def test_broken_syntax_is_read_as_far_as_it_goes(language: Language, at: int, cut: int, put: str) -> None:
-    text = TEXTS[language][:at] + put + TEXTS[language][at + cut :]
+def test_broken_syntax_yields_tests_within_the_file(language: Language, start: int, length: int, inserted: str) -> None:
+    text = TEXTS[language][:start] + inserted + TEXTS[language][start + length :]
     broken = source_of(text, language)
     lines = text.count("\n") + 1
     for function in find_functions(broken):
         assert 1 <= function.first_line <= function.last_line <= lines
     for test in code.find_tests(broken):
         assert 1 <= test.first_line <= test.last_line <= lines
-        assert all(one.text for one in find_assertions(broken, test.body))
+        assert all(assertion.text for assertion in find_assertions(broken, test.body))

@@ -1,4 +1,4 @@
-"""Which new functions are looked up in the head tree, and which of its files could call them."""
+"""The new functions that are looked up in the head tree, and the files that can call them."""
 
 import pytest
 
@@ -30,16 +30,14 @@ ANYWHERE = "b.py setup.cfg x.html x.html.j2 a/x.json x.txt docs/x.rst run.sh Mak
         ("a.ts", TYPESCRIPT, "b.ts", "logo.png"),
     ],
 )
-def test_a_private_function_is_looked_up_where_its_language_lets_it_be_called(
-    path: str, code: str, callers: str, others: str
-) -> None:
+def test_private_function_is_looked_up_where_it_can_be_called(path: str, code: str, callers: str, others: str) -> None:
     (definition,) = look_up(path, code)
     assert definition.is_private
     assert [caller for caller in callers.split() if not definition.can_be_called_in(caller)] == []
     assert [other for other in others.split() if definition.can_be_called_in(other)] == []
 
 
-def test_the_beginning_of_a_private_name_is_looked_up_too_where_a_language_builds_names() -> None:
+def test_prefix_of_private_name_is_looked_up_where_names_can_be_built() -> None:
     python, go = "def _cmd_b(v):\n    return v * 2 + 1\n", "package a\n\nfunc cmd_b(v int) int {\n\treturn v + 1\n}\n"
     assert [definition.name for definition in look_up("cmds.py", python)] == ["_cmd_b", "_cmd_"]
     assert [definition.name for definition in look_up("a.go", go)] == ["cmd_b"]
@@ -57,14 +55,14 @@ def test_the_beginning_of_a_private_name_is_looked_up_too_where_a_language_build
         ("a.js", "export function main() {\n  function load(p) {\n    return p\n  }\n}\n"),
     ],
 )
-def test_what_its_own_file_alone_can_call_needs_no_lookup(path: str, code: str) -> None:
+def test_function_callable_only_in_its_file_is_not_looked_up(path: str, code: str) -> None:
     assert look_up(path, code) == ()
 
 
-def test_a_public_function_is_looked_up_too() -> None:
+def test_public_function_is_looked_up() -> None:
     (definition,) = look_up("a.py", PYTHON.replace("_load", "load"))
     assert not definition.is_private
 
 
-def test_nothing_is_looked_up_for_a_diff_that_can_t_be_read() -> None:
+def test_unreadable_diff_needs_no_lookup() -> None:
     assert find_lookups(plain_dossier("no diff")).definitions == ()

@@ -4,8 +4,8 @@ from tests.worker.signals.samples import change_of
 from worker.signals.half_finished.unfinished_function import is_marked, unfinished_function
 
 
-def test_a_line_that_holds_many_functions_is_read_once() -> None:
-    """Where a carriage return ends the lines, a file of a thousand functions is one line, and takes the square of them."""
+def test_line_with_many_functions_is_read_once() -> None:
+    """A file with carriage returns as line ends is one line."""
     functions = "".join(f"fun f{number}(x: Int) = g(x)\r" for number in range(50))
     is_marked.cache_clear()
     assert list(unfinished_function.findings(change_of({}, {"A.kt": f"{functions}\n"}))) == []

@@ -29,9 +29,9 @@ class Attempt(NamedTuple):
 
 @cache
 def attempts(name: str) -> tuple[Attempt, ...]:
-    """The attempts of a file beside this one: JSON lines with `class`, `title` and `files`.
+    """The attempts of a file in this folder: JSON lines with `class`, `title` and `files`.
 
-    A file has `path`, `mode`, `before` and `after` (null: it is not there), or `after_base64`; `path_before`, `mode_before` where it differs.
+    A file has `path`, `mode`, `before` and `after` (null: absent), or `after_base64`; also `path_before`, `mode_before` where they differ.
     """
     rows = [json.loads(line) for line in (HERE / name).read_text("utf-8").splitlines()]
     return tuple(Attempt(f"{at}: {row['class']}", row["title"], row["files"]) for at, row in enumerate(rows, start=1))
@@ -39,7 +39,7 @@ def attempts(name: str) -> tuple[Attempt, ...]:
 
 @cache
 def dossiers(name: str, *, texts: bool) -> tuple[Dossier, ...]:
-    """Their dossiers, with or without the whole texts after the change."""
+    """The dossiers of the attempts, with or without the head's files."""
     return tuple(
         plain_dossier(diff, row.title, files=_texts(row) if texts else None)
         for row, diff in zip(attempts(name), diffs(name), strict=True)
@@ -52,7 +52,7 @@ def _texts(row: Attempt) -> list[dict[str, object]]:
 
 
 def _is_text(raw: bytes) -> bool:
-    """Whether a dossier would hold it: what is not UTF-8, it does not."""
+    """A dossier holds only UTF-8 texts."""
     return b"\0" not in raw and raw == raw.decode("utf-8", "replace").encode()
 
 
@@ -108,7 +108,7 @@ def _commands(at: int, row: Attempt, side: str) -> Iterator[bytes]:
 
 
 def _usual_mode(file: dict[str, Any]) -> str:
-    """The mode before the change: a document was a plain file, whatever it becomes."""
+    """The mode before the change: a document is a plain file."""
     return "100644" if file["path"].endswith((".md", ".rst", ".txt")) else file["mode"]
 
 

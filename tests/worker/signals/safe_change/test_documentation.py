@@ -1,4 +1,4 @@
-"""Documentation that is accepted alone, and what an obstacle says."""
+"""Documentation changes that are accepted without a model, and obstacles to that."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ The end of it. It has no limit.
 """
 
 
-def obstacle(path: str, before: str | None, after: str, *, texts: bool = True, guidance: str = "") -> str | None:
+def obstacle_of(path: str, before: str | None, after: str, *, texts: bool = True, guidance: str = "") -> str | None:
     change = change_of({} if before is None else {path: before}, {path: after}, texts=texts)
     if guidance:
         rules = (Guidance(path="AGENTS.md", text=guidance),)
@@ -86,7 +86,7 @@ def obstacle(path: str, before: str | None, after: str, *, texts: bool = True, g
         ("| a | b |", "| a    | b |"),
     ],
 )
-def test_mends_of_spelling_layout_and_links_are_accepted(old: str, new: str) -> None:
+def test_fix_of_spelling_layout_or_link_has_no_obstacle(old: str, new: str) -> None:
     text = """# Title
 
 Here is one smal upload, and a small one. The name of teh page says what the uploads are are kept for.
@@ -101,7 +101,7 @@ There is the [guide](https://docs.example.org/en/guide/start.html).
 | c | d |
 """
     assert old in text
-    assert obstacle("README.md", text, text.replace(old, new)) is None
+    assert obstacle_of("README.md", text, text.replace(old, new)) is None
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ There is the [guide](https://docs.example.org/en/guide/start.html).
         ("docs/a.md", "---\ntitle: a\n---\n\n" + MD, "It is smal", "It is small"),
     ],
 )
-def test_in_the_whole_document_prose_is_told_from_code(path: str, text: str, old: str, new: str) -> None:
-    assert obstacle(path, text, text.replace(old, new)) is None
+def test_prose_of_whole_document_is_told_from_code(path: str, text: str, old: str, new: str) -> None:
+    assert obstacle_of(path, text, text.replace(old, new)) is None
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ def test_in_the_whole_document_prose_is_told_from_code(path: str, text: str, old
         ("smal and", "a" * 4_001, f"docs/a.md:3: `keeps` becomes `Widgets keeps track of small uploads. It is {'a' * 16}...`, which is no mend of its spelling"),
     ],
 )  # fmt: skip
-def test_an_obstacle_says_what_stands_in_the_way_and_where(old: str, new: str, expected: str) -> None:
+def test_obstacle_names_the_line_and_the_problem(old: str, new: str, expected: str) -> None:
     assert old in MD
-    assert obstacle("docs/a.md", MD, MD.replace(old, new, 1)) == expected
+    assert obstacle_of("docs/a.md", MD, MD.replace(old, new, 1)) == expected
 
 
 INDENTED = "Some words.\n\n    widgets serve\n"
@@ -180,10 +180,10 @@ NO_TITLE = "a text without a title in reStructuredText may be a list that a prog
         (".github/copilot-instructions.md", MD, "teh", "the", {}, "it may be read as rules"),
     ],
 )
-def test_a_document_that_is_read_as_more_or_is_not_known_is_an_obstacle(
+def test_unprovable_document_is_an_obstacle(
     path: str, text: str, old: str, new: str, more: dict[str, Any], expected: str
 ) -> None:
-    assert obstacle(path, text, text.replace(old, new), **more) == f"{path}: {expected}"
+    assert obstacle_of(path, text, text.replace(old, new), **more) == f"{path}: {expected}"
 
 
 @pytest.mark.parametrize(
@@ -199,32 +199,32 @@ def test_a_document_that_is_read_as_more_or_is_not_known_is_an_obstacle(
         ("Words <!-- here.\nIt is smal. -->\n\nA small one.\n", False),
     ],
 )
-def test_metadata_containers_and_comments_are_no_prose(text: str, *, is_prose: bool) -> None:
-    made = obstacle("docs/a.md", text, text.replace("It is smal", "It is small"))
-    assert (made is None) is is_prose
-    assert made is None or made.endswith(": the line is no prose, but code, markup or data")
+def test_metadata_containers_and_comments_are_not_prose(text: str, *, is_prose: bool) -> None:
+    obstacle = obstacle_of("docs/a.md", text, text.replace("It is smal", "It is small"))
+    assert (obstacle is None) is is_prose
+    assert obstacle is None or obstacle.endswith(": the line is no prose, but code, markup or data")
 
 
-def test_what_was_asked_for_needs_a_reader() -> None:
+def test_requested_change_or_policy_is_an_obstacle() -> None:
     before, after = {"docs/a.md": MD}, {"docs/a.md": MD.replace("smal", "small")}
-    asked = find_obstacle(change_of(before, after, issue="Typo in the docs"))
-    assert str(asked) == "whether the words are those that were asked for, code can't tell"
-    off = dossier_of(before, after).model_copy(update={"policy": Policy(accept_alone=False)})
-    refused = find_obstacle(CodeChange(off))
-    assert str(refused) == "this repository accepts nothing without a model (`accept_alone`)"
+    obstacle = find_obstacle(change_of(before, after, issue="Typo in the docs"))
+    assert str(obstacle) == "whether the words are those that were asked for, code can't tell"
+    dossier = dossier_of(before, after).model_copy(update={"policy": Policy(accept_alone=False)})
+    policy_obstacle = find_obstacle(CodeChange(dossier))
+    assert str(policy_obstacle) == "this repository accepts nothing without a model (`accept_alone`)"
 
 
-def test_a_document_that_may_be_executed_is_no_regular_one() -> None:
+def test_executable_document_is_an_obstacle() -> None:
     diff = dossier_of({"docs/a.md": MD}, {"docs/a.md": MD.replace("smal", "small")}).diff.replace("100644", "100755")
     obstacle = find_obstacle(CodeChange(plain_dossier(diff)))
     assert str(obstacle) == "docs/a.md: it is no regular text file without the right to be executed"
 
 
-def test_html_in_a_changed_line_is_looked_at_even_where_it_stays() -> None:
-    text = obstacle("docs/a.md", "Press <kbd>x</kbd> in teh end.\n", "Press <kbd>x</kbd> in the end.\n")
+def test_unchanged_html_in_changed_line_is_an_obstacle() -> None:
+    text = obstacle_of("docs/a.md", "Press <kbd>x</kbd> in teh end.\n", "Press <kbd>x</kbd> in the end.\n")
     assert text == "docs/a.md:1: `<kbd>x</kbd>` is no plain word"
 
 
 @pytest.mark.parametrize("path", ["src/notes.md", "requirements.txt", "docs/rules.py"])
-def test_what_is_no_documentation_is_not_told_of_line_by_line(path: str) -> None:
+def test_other_files_are_not_documentation_only(path: str) -> None:
     assert not is_documentation_only(change_of({path: "a\n"}, {path: "b\n"}))

@@ -1,4 +1,4 @@
-"""Files that were left behind, and code of others."""
+"""Scratch files."""
 
 import pytest
 
@@ -10,7 +10,7 @@ CODE = {"src/upload.py": "retry()\n"}
 
 
 @pytest.mark.parametrize(("path", "places"), [("core", [("core", None)]), ("assets/core", [])])
-def test_a_binary_is_one_at_the_root_only(path: str, places: list[tuple[str, int | None]]) -> None:
+def test_binary_is_scratch_only_at_the_root(path: str, places: list[tuple[str, int | None]]) -> None:
     diff = (
         f"diff --git a/{path} b/{path}\nnew file mode 100755\nindex 0000000..2222222\n"
         f"Binary files /dev/null and b/{path} differ\n"

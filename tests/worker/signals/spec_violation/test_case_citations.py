@@ -1,4 +1,4 @@
-"""What no change of whole texts shows of citations: moved files, modes, and the context that a diff was printed with."""
+"""Citations of moved files, of mode changes, and in diffs with other context."""
 
 import pytest
 from hypothesis import given, settings
@@ -12,22 +12,21 @@ MOVED = "diff --git a/src/a.py b/lib/b.py\nsimilarity index 100%\nrename from sr
 MODE = "diff --git a/a.sh b/a.sh\nold mode 100644\nnew mode 100755\n"
 NUMBERED = "".join(f"x{number} = {number}\n" for number in range(12))
 THREE_LINES = diff_of(
-    {"mid.py": NUMBERED, "short.py": "f()\n"},
-    {"mid.py": NUMBERED.replace("x6 = 6", "x6 = 0"), "short.py": "g()\n"},
+    {"mid.py": NUMBERED, "short.py": "f()\n"}, {"mid.py": NUMBERED.replace("x6 = 6", "x6 = 0"), "short.py": "g()\n"}
 )
 TWO_LINES = "diff --git a/z.py b/z.py\nindex 1111111..2222222 100644\n--- a/z.py\n+++ b/z.py\n@@ -5,5 +5,5 @@\n a\n b\n-c\n+d\n e\n f\n"
 SURE_LINE = (CitationError.LINE, True)
 
 
-def wrong_in(diff: str, place: str, *absent: str) -> list[tuple[CitationError, bool]]:
-    case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": place}]}
+def list_wrong_citations(diff: str, location: str, *absent: str) -> list[tuple[CitationError, bool]]:
+    case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": location}]}
     files = [{"path": path, "exists": False} for path in absent] or None
     change = CodeChange(plain_dossier(diff, case=case, files=files))
     return [(wrong.kind, wrong.is_sure) for wrong in find_wrong_citations(change)]
 
 
 @pytest.mark.parametrize(
-    ("diff", "place", "absent", "expected"),
+    ("diff", "location", "absent", "expected"),
     [
         (MOVED, "src/a.py", ["src/a.py"], [(CitationError.FILE, False)]),
         (MODE, "a.sh:two", [], []),
@@ -37,23 +36,25 @@ def wrong_in(diff: str, place: str, *absent: str) -> list[tuple[CitationError, b
     ],
     ids=["moved by this change", "nothing of it is shown", "three lines of context", "two and three", "two"],
 )
-def test_an_end_is_known_only_where_the_diff_has_the_usual_context(
-    diff: str, place: str, absent: list[str], expected: list[tuple[CitationError, bool]]
+def test_file_end_is_known_only_with_three_lines_of_context(
+    diff: str, location: str, absent: list[str], expected: list[tuple[CitationError, bool]]
 ) -> None:
-    assert wrong_in(diff, place, *absent) == expected
+    assert list_wrong_citations(diff, location, *absent) == expected
 
 
-def test_without_a_case_nothing_is_cited() -> None:
+def test_change_without_case_has_no_citations() -> None:
     assert find_wrong_citations(CodeChange(plain_dossier(THREE_LINES))) == ()
 
 
 @given(st.text("abc/.:#> `[(1-9\n«é_T", max_size=60).filter(str.strip))
 @settings(max_examples=settings().max_examples * 20 // 10, deadline=None)
-def test_no_words_break_the_check(place: str) -> None:
-    wrong_in(diff_of({}, {"setup.py": "a\n", "src/a.test.ts": "it('rejects empty keys', () => {})\n"}), place, "a.py")
+def test_any_citation_is_checked_without_an_exception(location: str) -> None:
+    list_wrong_citations(
+        diff_of({}, {"setup.py": "a\n", "src/a.test.ts": "it('rejects empty keys', () => {})\n"}), location, "a.py"
+    )
 
 
 @given(st.text("ab '\"`$%{}\\\\s(),", max_size=200), st.text("ab '$%s(", max_size=60))
 @settings(max_examples=settings().max_examples * 20 // 10, deadline=None)
-def test_no_text_and_no_title_break_the_search_for_titles(text: str, title: str) -> None:
+def test_any_title_is_searched_without_an_exception(text: str, title: str) -> None:
     assert FileStrings.from_text(text).contains_title(title) in {True, False}

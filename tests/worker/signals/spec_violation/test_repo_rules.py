@@ -1,4 +1,4 @@
-"""How rules write paths, and a rule about a file that was only renamed."""
+"""Paths in rules, and a rule about a file that is only renamed."""
 
 import pytest
 
@@ -25,11 +25,11 @@ from worker.signals.spec_violation.violation import is_path_match
         ("*.lock", "x/yarn.lock", True),
     ],
 )
-def test_paths_are_matched_as_rules_write_them(written: str, path: str, is_meant: bool) -> None:  # noqa: FBT001 - a table
+def test_rule_path_matches_changed_path(written: str, path: str, is_meant: bool) -> None:  # noqa: FBT001 - a table
     assert is_path_match(written, path) is is_meant
 
 
-def test_a_renamed_file_without_other_changes_is_shown_by_its_path() -> None:
+def test_rule_violation_of_pure_rename_names_the_path() -> None:
     diff = "diff --git a/docs/a.md b/x/a.md\nsimilarity index 100%\nrename from docs/a.md\nrename to x/a.md\n"
     change = CodeChange(plain_dossier(diff, guidance=[{"path": "AGENTS.md", "text": "- Leave `docs/` alone."}]))
     assert [(match.path, match.line) for match in rule_perhaps_broken.detect(change)] == [("x/a.md", None)]

@@ -1,4 +1,4 @@
-"""CI and test commands that can fail less than before."""
+"""Weakened CI and test commands."""
 
 from tests.worker.signals.samples import change_of
 from worker.signals.tests_pass_but_wrong import ci_weakened
@@ -6,7 +6,7 @@ from worker.signals.tests_pass_but_wrong import ci_weakened
 PATH = ".github/workflows/ci.yml"
 
 
-def test_a_file_that_was_made_to_keep_us_busy_is_looked_at_in_part() -> None:
+def test_ci_file_with_very_many_edits_is_checked_in_part() -> None:
     job = "  a{0}:\n    steps:\n      - run: npm test\n{1}"
     before = "jobs:\n" + "".join(job.format(number, "") for number in range(150))
     after = "jobs:\n" + "".join(job.format(number, "    continue-on-error: true\n") for number in range(150))

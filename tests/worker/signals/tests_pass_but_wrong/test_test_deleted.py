@@ -1,4 +1,4 @@
-"""Tests that no runner finds any more."""
+"""Test files that leave collection."""
 
 import pytest
 
@@ -12,7 +12,7 @@ GONE = "def test_gone():\n    size = render('b')\n    assert size == 2\n"
 
 
 @pytest.mark.parametrize("deep_before", [True, False])
-def test_of_a_file_that_cannot_be_read_on_one_side_nothing_is_said(*, deep_before: bool) -> None:
+def test_unparsable_test_file_has_no_finding(*, deep_before: bool) -> None:
     deep, flat = f"x = a{'.b' * 3_000}\n", "x = a\n"
     head, base = (flat, deep) if deep_before else (deep, flat)
 
@@ -24,7 +24,7 @@ def test_of_a_file_that_cannot_be_read_on_one_side_nothing_is_said(*, deep_befor
     assert fired(flat, flat)
 
 
-def renamed(old: str, new: str, text: str = GONE) -> CodeChange:
+def rename_file(old: str, new: str, text: str = GONE) -> CodeChange:
     lines = "".join(f" {line}\n" for line in text.split("\n")[:-1])
     count = text.count("\n")
     diff = (
@@ -34,8 +34,8 @@ def renamed(old: str, new: str, text: str = GONE) -> CodeChange:
     return CodeChange(plain_dossier(diff, files=[{"path": new, "text": f"{text}\n"}]))
 
 
-def test_a_file_of_tests_that_leaves_collection_is_a_fact() -> None:
-    findings = test_deleted.test_hidden.findings(renamed("tests/test_a.py", "tests/a_disabled.py"))
+def test_test_file_renamed_out_of_collection_is_a_fact() -> None:
+    findings = test_deleted.test_hidden.findings(rename_file("tests/test_a.py", "tests/a_disabled.py"))
     assert [(finding.path, finding.line) for finding in findings] == [("tests/a_disabled.py", 1)]
 
 
@@ -54,5 +54,5 @@ def test_a_file_of_tests_that_leaves_collection_is_a_fact() -> None:
         ("tests/a.txt", "tests/b.txt", GONE),
     ],
 )
-def test_any_other_renaming_is_left_alone(old: str, new: str, text: str) -> None:
-    assert not list(test_deleted.test_hidden.findings(renamed(old, new, text)))
+def test_other_rename_has_no_finding(old: str, new: str, text: str) -> None:
+    assert not list(test_deleted.test_hidden.findings(rename_file(old, new, text)))
