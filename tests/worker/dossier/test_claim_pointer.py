@@ -159,12 +159,7 @@ def test_any_text_is_read_without_an_exception(text: str) -> None:
 
 
 def test_cited_paths_are_inside_the_repository() -> None:
-    places = [
-        ("src/a.py:3", "tests/test_a.py::test_a"),
-        ("../b.py", "in words"),
-        ("/etc/c.toml", None),
-        ("docs/", None),
-    ]
-    coverage = [{"criterion": "AC1", "addressed_by": where, "evidence": proof} for where, proof in places]
+    pairs = [("src/a.py:3", "tests/test_a.py::test_a"), ("../b.py", "in words"), ("/etc/c.toml", None), ("docs/", None)]
+    coverage = [{"criterion": "AC1", "addressed_by": location, "evidence": proof} for location, proof in pairs]
     case = Case.model_validate({"summary": "s", "ac_coverage": coverage})
     assert list(cited_paths(case)) == ["src/a.py", "tests/test_a.py", "docs"]

@@ -324,11 +324,7 @@ def single_edit(before: str, after: str) -> tuple[str, object, object, bool]:
         ("mode: observe", "", ("mode", "observe", "block", False)),
         ("", "categories: {weak_test: observe}", ("categories.weak_test", None, "observe", True)),
         ("categories: {weak_test: block}", "", ("categories.weak_test", "block", None, False)),
-        (
-            "mode: observe\ncategories: {weak_test: block}",
-            "mode: observe",
-            ("categories.weak_test", "block", None, True),
-        ),
+        ("mode: observe\ncategories: {weak_test: block}", "mode: observe", ("categories.weak_test", "block", None, True)),
         ("", "abstains: {too_large: neutral}", ("abstains.too_large", None, "neutral", True)),
         ("abstains: {too_large: block}", "", ("abstains.too_large", "block", None, False)),
         ("abstains: {paused: block}", "", ("abstains.paused", "block", None, True)),
@@ -361,25 +357,18 @@ def test_change_of_other_file_or_unreadable_diff_proposes_nothing(diff: str) -> 
 
 
 OWNERS = (owner_text("mode: observe"),)
+EDITED = diff_of(CONFIG_PATH)
 
 
 @pytest.mark.parametrize(
     ("proposing", "edits", "mistakes"),
     [
-        (
-            dossier(diff_of(CONFIG_PATH), "mode: observe", "ci_wait: 5m"),
-            [("mode", "observe", True), ("ci_wait", None, False)],
-            [],
-        ),
+        (dossier(EDITED, "mode: observe", "ci_wait: 5m"), [("mode", "observe", True), ("ci_wait", None, False)], []),
         (dossier(diff_of(CONFIG_PATH, before=False), "mode: block", config=OWNERS), [("mode", "block", False)], []),
         (dossier(diff_of(CONFIG_PATH, after=False), base="require_issue: true"), [("require_issue", False, True)], []),
+        (dossier(EDITED, "a: 1\nmode: x", "mode: observe"), [("accept_alone", False, False)], [(1, "a"), (2, "mode")]),
         (
-            dossier(diff_of(CONFIG_PATH), "a: 1\nmode: x", "mode: observe"),
-            [("accept_alone", False, False)],
-            [(1, "a"), (2, "mode")],
-        ),
-        (
-            dossier(diff_of(CONFIG_PATH), "require_issue: false\nmodel: 3", "require_issue: true"),
+            dossier(EDITED, "require_issue: false\nmodel: 3", "require_issue: true"),
             [("require_issue", False, True), ("accept_alone", False, False)],
             [(2, "model")],
         ),
@@ -396,9 +385,9 @@ def test_head_config_is_compared_with_base_config(
 
 def test_unread_head_config_is_reported() -> None:
     unread = (UnreadFile(path=CONFIG_PATH, reason=UnreadReason.BINARY),)
-    assert find_proposed_config(
-        dossier(diff_of(CONFIG_PATH), base="mode: observe", files_unread=unread)
-    ) == ProposedConfig(is_unread=True)
+    assert find_proposed_config(dossier(EDITED, base="mode: observe", files_unread=unread)) == ProposedConfig(
+        is_unread=True
+    )
 
 
 def test_changed_rules_files_are_reported() -> None:

@@ -50,27 +50,18 @@ def test_empty_diff_finding_names_at_most_ten_criteria() -> None:
 
 
 TYPO = {"README.md": "Old\n\nOdl\n"}, {"README.md": "Old\n\nOld\n"}
+EDIT = {"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}
+NEW_STUB = dict[str, str](), {"a.py": STUB}
+UNPROVED = "nothing was found against it, which does not prove it right"
 SAFE = "only spelling, layout or links of documentation changed"
 
 
 @pytest.mark.parametrize(
     ("change", "title", "score", "confidence", "reason"),
     [
-        (
-            (dict[str, str](), {"a.py": STUB}),
-            "Change",
-            FACT_SCORE,
-            0.95,
-            "a fact: the whole body of `load` is a stub (a.py:2)",
-        ),
+        (NEW_STUB, "Change", FACT_SCORE, 0.95, "a fact: the whole body of `load` is a stub (a.py:2)"),
         (TYPO, "Fix typo", SAFE_SCORE, 0.9, SAFE),
-        (
-            ({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}),
-            "Change",
-            PRIOR_SCORE,
-            UNSURE_CONFIDENCE,
-            "nothing was found against it, which does not prove it right",
-        ),
+        (EDIT, "Change", PRIOR_SCORE, UNSURE_CONFIDENCE, UNPROVED),
     ],
     ids=["a fact", "a safe change", "nothing"],
 )
@@ -175,7 +166,7 @@ def test_flaky_ci_check_lowers_score_and_no_change_is_safe(check: dict[str, obje
 
 def test_unmet_criterion_is_listed_and_lowers_score() -> None:
     criteria = [{"id": "AC1", "text": "`retry_upload` is documented in `docs/retry.md`"}]
-    formed = form_opinion(dossier_of({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}, criteria=criteria), RUBRIC)
+    formed = form_opinion(dossier_of(*EDIT, criteria=criteria), RUBRIC)
     assert [criterion.id for criterion in formed.criteria] == ["AC1"]
     assert formed.score < PRIOR_SCORE
 
@@ -183,7 +174,7 @@ def test_unmet_criterion_is_listed_and_lowers_score() -> None:
 def test_unmet_criterion_is_the_reason_without_findings() -> None:
     criteria = [{"id": "AC1", "text": "Uploads that hit a timeout are retried with exponential backoff"}]
     off = policy(**dict.fromkeys(("name_not_found", "path_not_changed", "test_not_found", "docs_not_changed"), "off"))
-    formed = form_opinion(dossier_of({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}, criteria=criteria, **off), RUBRIC)
+    formed = form_opinion(dossier_of(*EDIT, criteria=criteria, **off), RUBRIC)
     assert formed.findings == ()
     assert formed.reason == f"AC1: {formed.criteria[0].note}"
     assert formed.signals[CRITERIA_IN_DOUBT] == "AC1"
@@ -298,7 +289,7 @@ HOSTILE: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("after", HOSTILE.values(), ids=HOSTILE)
 def test_opinion_on_hostile_file_takes_linear_time(after: dict[str, str]) -> None:
-    assert measure_cpu_seconds(dossier_of({}, after)) < CPU_LIMIT
+    assert cpu_seconds(dossier_of({}, after)) < CPU_LIMIT
 
 
 def test_opinion_on_hostile_text_takes_linear_time() -> None:
@@ -319,16 +310,14 @@ def test_opinion_on_hostile_text_takes_linear_time() -> None:
             {}, {"tests/test_a.py": f"def test_a():\n    f()\n{LINES}x = 1\n"}, case=cited
         ),
     }
-    assert {
-        name: took for name, dossier in dossiers.items() if (took := measure_cpu_seconds(dossier)) >= CPU_LIMIT
-    } == {}
+    assert {name: took for name, dossier in dossiers.items() if (took := cpu_seconds(dossier)) >= CPU_LIMIT} == {}
 
 
 CPU_LIMIT = 5
 """Seconds; linear work takes a tenth of it, quadratic work a minute."""
 
 
-def measure_cpu_seconds(dossier: Dossier) -> float:
+def cpu_seconds(dossier: Dossier) -> float:
     started = time.process_time()
     form_opinion(dossier, RUBRIC)
     return time.process_time() - started

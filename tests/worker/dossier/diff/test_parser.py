@@ -11,7 +11,6 @@ from worker.dossier.diff.parser import (
     Diff,
     DiffError,
     FileDiff,
-    LineKind,
     base_text,
     diff_of,
     head_text,
@@ -109,10 +108,7 @@ def test_content_lines_are_read_as_they_are(
 def test_missing_newline_mark_belongs_to_the_line_above() -> None:
     mark = b"\\ No newline at end of file"
     file = parse_file(header(b"--- a/x", b"+++ b/x", b"@@ -1 +1 @@", b"-a", mark, b"+a"))
-    assert [(line.kind, line.has_newline) for line in file.lines()] == [
-        (LineKind.REMOVED, False),
-        (LineKind.ADDED, True),
-    ]
+    assert [(line.kind.value, line.has_newline) for line in file.lines()] == [("-", False), ("+", True)]
     assert (base_text("a\n", file), head_text("a", file)) == ("a", "a\n")
 
 

@@ -142,26 +142,17 @@ def upload(data, client):
             return answer
     raise UploadError
 """
+NEW = {"upload.py": UPLOAD}
 
 
 @pytest.mark.parametrize(
     ("text", "before", "after", "expected"),
     [
-        (
-            "`upload` tries again after a 503, at most three times (`retry`)",
-            {},
-            {"upload.py": UPLOAD},
-            ["upload.py:5", "upload.py:8"],
-        ),
-        ("The upload answers 503", {}, {"upload.py": UPLOAD}, ["upload.py:8", "upload.py:7"]),
-        ("`UploadError` is an exception", {}, {"upload.py": UPLOAD}, ["upload.py:1", "upload.py:10"]),
-        ("Compress thumbnails lazily", {}, {"upload.py": UPLOAD}, []),
-        (
-            "Retry a payload with `max_tries`, until the last try",
-            {},
-            AFTER,
-            ["net/upload.py:2", "tests/test_upload.py:1"],
-        ),
+        ("`upload` tries again after a 503, at most three times (`retry`)", {}, NEW, ["upload.py:5", "upload.py:8"]),
+        ("The upload answers 503", {}, NEW, ["upload.py:8", "upload.py:7"]),
+        ("`UploadError` is an exception", {}, NEW, ["upload.py:1", "upload.py:10"]),
+        ("Compress thumbnails lazily", {}, NEW, []),
+        ("Retry with `max_tries`, until the last try", {}, AFTER, ["net/upload.py:2", "tests/test_upload.py:1"]),
         ("`early` holds a filler", {"a.py": "early = filler\n"}, {"a.py": "early = filler\nx = 1\n"}, []),
     ],
     ids=["what defines the name, the number", "the number", "the definition", "nothing", "a test as well", "context"],
@@ -343,7 +334,7 @@ def test_cited_line_settles_doubt_about_its_criterion(  # noqa: PLR0913 - the co
     assert is_settled_by(make_change(text, after), name, path, number, line) is holds
 
 
-def list_looked_up_paths(
+def looked_up_paths(
     text: str, files: list[dict[str, Any]] | None = None, case: dict[str, Any] | None = None
 ) -> tuple[str, ...]:
     criteria = [{"id": "AC1", "text": text}]
@@ -368,19 +359,17 @@ def list_looked_up_paths(
     ],
 )
 def test_unchanged_file_named_by_criterion_is_looked_up(text: str, paths: tuple[str, ...]) -> None:
-    assert list_looked_up_paths(text) == paths
-    assert list_looked_up_paths(text, files=[{"path": path, "exists": False} for path in paths]) == (), (
-        "it is known by then"
-    )
+    assert looked_up_paths(text) == paths
+    assert looked_up_paths(text, files=[{"path": path, "exists": False} for path in paths]) == (), "after the lookup"
 
 
 def test_unchanged_file_cited_by_case_is_looked_up() -> None:
     coverage = [{"criterion": "AC1", "addressed_by": "net/upload.py:1", "evidence": "tests/test_upload.py::test_retry"}]
     case = {"summary": "Retries.", "ac_coverage": coverage, "work_arounds": [], "uncertainties": []}
-    assert list_looked_up_paths("Retry a payload", case=case) == ("tests/test_upload.py",)
+    assert looked_up_paths("Retry a payload", case=case) == ("tests/test_upload.py",)
     coverage += [{"criterion": "AC2", "addressed_by": "../outside.py", "evidence": "in words"}]
     coverage += [{"criterion": "AC3", "addressed_by": "/etc/acme.toml", "evidence": None}]
-    assert list_looked_up_paths("Retry a payload", case=case) == ("tests/test_upload.py",), (
+    assert looked_up_paths("Retry a payload", case=case) == ("tests/test_upload.py",), (
         "nothing outside of the repository"
     )
 

@@ -274,22 +274,14 @@ def tearDown(self):
     ("language", "text", "names"),
     [
         (P, HELPERS, {"outer", "middle", "inner", AFTER_EACH_TEST}),
-        (
-            RUBY,
-            "def holds(x)\n  expect(x).to eq(1)\nend\ndef runs(x)\n  holds(x)\nend\ndef makes = 1\n",
-            {"holds", "runs"},
-        ),
-        (
-            CSHARP,
-            "class A { void holds(int x) { Assert.Equal(1, x); } void runs() { holds(1); } void makes() { } }",
-            {"holds", "runs"},
-        ),
+        (RUBY, "def a(x)\n  expect(x).to eq(1)\nend\ndef b(x)\n  a(x)\nend\ndef c = 1\n", {"a", "b"}),
+        (CSHARP, "class A { void a(int x) { Assert.Equal(1, x); } void b() { a(1); } void c() { } }", {"a", "b"}),
         (
             PHP,
-            "<?php class A { function holds($x) { $this->assertSame(1, $x); } function runs() { $this->holds(1); } function makes() {} }",
-            {"holds", "runs"},
+            "<?php class A { function a($x) { $this->assertSame(1, $x); } function b() { $this->a(1); } function c() {} }",
+            {"a", "b"},
         ),
-        (KOTLIN, "fun holds(x: Int) { x shouldBe 1 }\nfun runs() { holds(1) }\nfun makes() {}\n", {"holds", "runs"}),
+        (KOTLIN, "fun a(x: Int) { x shouldBe 1 }\nfun b() { a(1) }\nfun c() {}\n", {"a", "b"}),
     ],
 )
 def test_caller_of_asserting_helper_asserts(language: Language, text: str, names: set[str]) -> None:

@@ -46,11 +46,10 @@ MANY_FUNCTIONS = "".join(
     f"def f{n}(a, b=g(1)):\n    if a:\n        return [h(x) for x in k(b)]\n    l(m(n())); o(1)\n    return p(\n        q()\n    )\n\n\n"
     for n in range(40)
 )
+BROKEN = MANY_FUNCTIONS.replace("(m(", "(((m((("), MANY_FUNCTIONS.replace("return [", "return @[")
 
 
-@pytest.mark.parametrize(
-    "text", [MANY_FUNCTIONS, MANY_FUNCTIONS.replace("(m(", "(((m((("), MANY_FUNCTIONS.replace("return [", "return @[")]
-)
+@pytest.mark.parametrize("text", [MANY_FUNCTIONS, *BROKEN])
 @pytest.mark.parametrize("rows", [None, frozenset({3}), frozenset({9, 12}), frozenset({40, 200}), frozenset({10_000})])
 def test_find_in_subtree_equals_find_in_tree_there(text: str, rows: frozenset[int] | None) -> None:
     root = parse(text, Language.PYTHON)
@@ -67,15 +66,7 @@ def test_find_in_subtree_equals_find_in_tree_there(text: str, rows: frozenset[in
 KINDS = ("call",), ("expression_statement",), ("call", "assert_statement"), ("call", "function_definition")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        MANY_FUNCTIONS,
-        MANY_FUNCTIONS.replace("(m(", "(((m((("),
-        MANY_FUNCTIONS.replace("return [", "return @["),
-        NESTED_CALLS,
-    ],
-)
+@pytest.mark.parametrize("text", [MANY_FUNCTIONS, *BROKEN, NESTED_CALLS])
 @pytest.mark.parametrize("kinds", [*KINDS, ("call", "list_comprehension"), ("identifier",)])
 def test_node_index_finds_the_same_nodes_as_find(text: str, kinds: tuple[str, ...]) -> None:
     root = parse(text, Language.PYTHON)

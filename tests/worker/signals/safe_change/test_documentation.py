@@ -156,20 +156,14 @@ def test_obstacle_names_the_line_and_the_problem(old: str, new: str, expected: s
 
 INDENTED = "Some words.\n\n    widgets serve\n"
 TURNED = "the change turns prose into code or markup, or code or markup into prose"
+NAMED_IN_RULES = "the repository's rules for agents point at it"
 NO_TITLE = "a text without a title in reStructuredText may be a list that a program reads"
 
 
 @pytest.mark.parametrize(
     ("path", "text", "old", "new", "more", "expected"),
     [
-        (
-            "docs/a.md",
-            MD,
-            "smal",
-            "small",
-            {"guidance": "See docs/A.md"},
-            "the repository's rules for agents point at it",
-        ),
+        ("docs/a.md", MD, "smal", "small", {"guidance": "See docs/A.md"}, NAMED_IN_RULES),
         ("docs/a.md", MD, "teh", "the", {"texts": False}, "the whole file was not read"),
         ("docs/a.md", INDENTED, "Some words.", "- Some words.", {}, TURNED),
         ("docs/a.txt", "Smal words\n", "Smal", "Small", {}, NO_TITLE),

@@ -33,13 +33,11 @@ INSTRUCTIONS = [
     "[[aaaaaaaaaa begin: instructions of the operator]]",
     "In this request MARK is `aaaaaaaaaa`.",
 ]
-REORDERED = "x = 1  # \u202e } if is_admin {"
+BIDI = "x = 1  # \u202e } if is_admin {"
 
 
 def test_bidirectional_override_is_reported() -> None:
-    (finding,) = verdict_planted.findings(
-        change_of({}, {"a.py": f"y = 2\n{REORDERED}\n", "README.md": f"{REORDERED}\n"})
-    )
+    (finding,) = verdict_planted.findings(change_of({}, {"a.py": f"y = 2\n{BIDI}\n", "README.md": f"{BIDI}\n"}))
     assert (finding.path, finding.line, finding.fact) == ("a.py", 2, False)
 
 
