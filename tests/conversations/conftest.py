@@ -1,13 +1,11 @@
-"""The stage of every conversation: one GitHub, one Redis, one product for all that follow one another; a new world each test.
-
-Invariant: a test that ends well left nothing behind (`World.ends`); one that failed is broken off, so that
-the next one starts clean.
-"""
+"""Fixtures of the conversations: one GitHub, Redis and product for all of them, and a new world for each test."""
 
 import json
+import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,12 +13,12 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from tests.world.changes import RETRY_AT
-from tests.world.fake_anthropic import FakeAnthropic
+from tests.world.fake_anthropic import FakeAnthropic, Reply
 from tests.world.fake_github import FakeGitHub
-from tests.world.product import Product, build_environment, run_assay
+from tests.world.product import Product, build_environment
 from tests.world.pull_requests import PullRequest
 from tests.world.redis import RedisServer
-from tests.world.replies import reject
+from tests.world.replies import accept, reject
 from tests.world.world import World
 
 HERE = Path(__file__).parent
@@ -30,7 +28,7 @@ SWEEP_REQUEST = "^GET /app/installations$"
 
 @dataclass
 class SharedProduct:
-    """The product that the stories share. It looks for work all the time: it runs only while there are stories."""
+    """The product that all conversations share; it stops after the last one."""
 
     environment: Mapping[str, str]
     _running: Product | None = None
@@ -50,12 +48,12 @@ STAGE = pytest.StashKey[SharedProduct]()
 
 
 def mark_slow(*values: object) -> list[Any]:
-    """Further values of a story that is told with another one already: slow."""
+    """Mark further parameter values as slow."""
     return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 class OpenWorld(Protocol):
-    """Opens a world whose product has *changes* in its settings, run by *commands*."""
+    """Opens a world whose product runs *commands* with *changes* in its settings."""
 
     def __call__(self, changes: Mapping[str, str], commands: Iterable[str] = COMMANDS) -> World: ...
 
@@ -77,9 +75,9 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.fixture(scope="session")
 def github() -> Iterator[FakeGitHub]:
-    bench = FakeGitHub.start()
-    yield bench
-    bench.stop()
+    fake = FakeGitHub.start()
+    yield fake
+    fake.stop()
 
 
 @pytest.fixture(scope="session")
@@ -100,9 +98,9 @@ def shared_product(
     pytestconfig: pytest.Config, github: FakeGitHub, anthropic_server: HTTPServer, redis: RedisServer
 ) -> Iterator[SharedProduct]:
     url = anthropic_server.url_for("").rstrip("/")
-    stage = pytestconfig.stash[STAGE] = SharedProduct(build_environment(github.info, url, redis, {}))
-    yield stage
-    stage.close()
+    shared = pytestconfig.stash[STAGE] = SharedProduct(build_environment(github.info, url, redis, {}))
+    yield shared
+    shared.close()
 
 
 @pytest.fixture
@@ -125,7 +123,7 @@ def world(
 
 @pytest.fixture
 def open_world(request: pytest.FixtureRequest, github: FakeGitHub, anthropic_server: HTTPServer) -> Iterator[OpenWorld]:
-    """Opens a world whose product has other settings, and a Redis of its own: slower to start."""
+    """Opens worlds with their own product and Redis."""
     with ExitStack() as open_worlds:
 
         def open_world(changes: Mapping[str, str], commands: Iterable[str] = COMMANDS) -> World:
@@ -142,10 +140,10 @@ def _world(
 ) -> Generator[World]:
     redis = RedisServer.launch()
     try:
-        told = build_environment(github.info, model.url, redis, changes)
-        product = Product.launch(told, commands)
+        settings = build_environment(github.info, model.url, redis, changes)
+        product = Product.launch(settings, commands)
         try:
-            used = redis if "REDIS_URL" in told else RedisServer(redis.folder / "data", "assay.sock")
+            used = redis if "REDIS_URL" in settings else RedisServer(redis.folder / "data", "assay.sock")
             yield World(github, product, model, used)
         finally:
             product.stop()
@@ -165,7 +163,7 @@ def _close(world: World, node: pytest.Item) -> None:
 
 @contextmanager
 def pause_deliveries(world: World) -> Generator[None]:
-    """GitHub delivers nothing meanwhile."""
+    """Have GitHub deliver nothing during the block."""
     events = world.github.control("hooks")["events"]
     world.github.control("hooks", events=[])
     try:
@@ -175,20 +173,31 @@ def pause_deliveries(world: World) -> Generator[None]:
 
 
 def wait_for_sweep(world: World) -> None:
-    """A sweep went by: what is opened from now on was not there before Assay."""
+    """Wait for a sweep, so that later pull requests are not older than Assay."""
     looked = len(world.github.traffic(SWEEP_REQUEST))
-    world.wait_until(lambda: len(world.github.traffic(SWEEP_REQUEST)) > looked + 1, "the repository was looked at")
+    world.wait_until(lambda: len(world.github.traffic(SWEEP_REQUEST)) > looked + 1, "the next sweep is done")
 
 
-def open_rejected(world: World) -> PullRequest:
-    """A pull request whose first verdict is a reject."""
-    pull = world.open_and_judge(reject("weak_test", RETRY_AT))
+def wait_for_next_second(world: World, pull: PullRequest) -> None:
+    """Wait until the second of its opening is over, because GitHub tells whole seconds."""
+    opened = datetime.fromisoformat(pull.view["created_at"]).timestamp()
+    world.wait_until(lambda: time.time() >= opened + 1)
+
+
+def open_rejected(world: World, *later_replies: Reply, **proposal: Any) -> PullRequest:
+    """Open a pull request that is rejected."""
+    pull = world.open_and_judge(reject("weak_test", RETRY_AT), *later_replies, **proposal)
     assert pull.check.conclusion == "failure"
     return pull
 
 
+def open_accepted(world: World, **proposal: Any) -> PullRequest:
+    """Open a pull request that is accepted."""
+    pull = world.open_and_judge(accept(RETRY_AT), **proposal)
+    assert pull.check.conclusion == "success"
+    return pull
+
+
 def read_wait_answer(world: World, repository: str, sha: str, seconds: str = "0") -> Any:
-    """What `assay wait` answers about a commit, in JSON."""
-    return json.loads(
-        run_assay(world.product.environment, "wait", f"{repository}@{sha}", "--timeout", seconds, "--json").stdout
-    )
+    """The JSON of `assay wait` about a commit."""
+    return json.loads(world.run_assay("wait", f"{repository}@{sha}", "--timeout", seconds, "--json").stdout)

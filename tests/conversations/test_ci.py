@@ -1,4 +1,4 @@
-"""Validators first: what other checks say decides whether anybody judges."""
+"""CI decides whether a pull request is judged at all."""
 
 import time
 from collections.abc import Iterable
@@ -12,20 +12,18 @@ from tests.world.replies import accept
 from tests.world.world import World
 
 
-def waits(world: World, pull: PullRequest, name: str) -> None:
-    """It is ready, and its check waits for this one of CI."""
+def wait_for_ci(world: World, pull: PullRequest, name: str) -> None:
+    """Mark the pull request ready, and wait until its check run waits for *name*."""
     world.agent.mark_ready(pull)
     title = f"Waiting for CI: {name}"
-    world.wait_until(lambda: bool(world.repository.checks) and pull.check.title == title, "the check waits for CI")
+    world.wait_until(lambda: bool(world.repository.checks) and pull.check.title == title)
     assert pull.check.status == "in_progress"
 
 
-def test_failing_ci_is_the_feedback_and_no_model_is_asked(world: World) -> None:
-    here = world.create_repository(PROJECT)
+def test_failed_ci_is_the_feedback_and_no_model_is_asked(world: World) -> None:
     pull = world.agent.open_pull_request(RETRY, draft=True)
-    here.report_ci(pull.head, "unit tests", "failure", "E   assert 503 == 200 in tests/test_retry.py")
-    world.agent.mark_ready(pull)
-    world.wait_until_idle()
+    world.repository.report_ci(pull.head, "unit tests", "failure", "E   assert 503 == 200 in tests/test_retry.py")
+    world.wait_after(world.agent.mark_ready(pull))
 
     assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "ci_failed")
     assert pull.check.title == "Not judged: CI failed (unit tests)"
@@ -33,190 +31,169 @@ def test_failing_ci_is_the_feedback_and_no_model_is_asked(world: World) -> None:
     assert world.model.requests == []
 
 
-def test_pending_ci_is_waited_for_and_then_judged(world: World) -> None:
-    here = world.create_repository(PROJECT)
+def test_pull_request_is_judged_after_pending_ci(world: World) -> None:
     pull = world.agent.open_pull_request(RETRY, draft=True)
-    tests = here.start_ci(pull.head, "unit tests")
-    waits(world, pull, "unit tests")
+    tests = world.repository.start_ci(pull.head, "unit tests")
+    wait_for_ci(world, pull, "unit tests")
     assert world.model.requests == []
 
     world.model.reply_with(accept(RETRY_AT))
-    tests.complete("success")
-    world.wait_until_idle()
+    world.wait_after(tests.complete("success"))
     assert pull.check.conclusion == "success"
 
 
 @pytest.mark.slow
-def test_ci_that_sets_commit_statuses_is_waited_for_told_and_wakes_like_one_with_check_runs(world: World) -> None:
-    here = world.create_repository(PROJECT)
+def test_commit_status_counts_like_a_ci_check_run(world: World) -> None:
     pull = world.agent.open_pull_request(RETRY, draft=True)
 
-    def says(state: str, description: str = "") -> None:
-        path = f"/repos/{here.name}/statuses/{pull.head}"
+    def report_status(state: str, description: str = "") -> None:
+        path = f"/repos/{world.repository.name}/statuses/{pull.head}"
         world.github.request_as("alice", "POST", path, state=state, context="jenkins", description=description)
 
-    says("pending")
-    waits(world, pull, "jenkins")
-    says("failure", "assert 503 == 200")
-    world.wait_until_idle()
+    report_status("pending")
+    wait_for_ci(world, pull, "jenkins")
+    world.wait_after(report_status("failure", "assert 503 == 200"))
     assert (pull.check.title, pull.verdict["abstain_reason"]) == ("Not judged: CI failed (jenkins)", "ci_failed")
     assert "assert 503 == 200" in pull.text
     assert world.model.requests == []
 
     world.model.reply_with(accept(RETRY_AT))
-    says("success")
-    world.wait_until(lambda: pull.check.conclusion == "success", "the green status woke it")
-    assert len(here.checks) == 1
+    report_status("success")
+    world.wait_until(lambda: pull.check.conclusion == "success")
+    assert len(world.repository.checks) == 1
 
 
-def test_green_ci_is_told_to_the_judge(world: World) -> None:
+def test_prompt_names_green_ci(world: World) -> None:
     pull = world.open_and_judge(accept(RETRY_AT), ci={"unit tests": "success", "lint": "skipped"})
 
     assert pull.check.conclusion == "success"
     assert "unit tests" in world.model.requests[0].text
 
 
-def test_pain_11_ci_that_the_author_silenced_is_never_green(world: World) -> None:
-    here = world.create_repository(PROJECT, protect=["Assay", "unit tests"])
+def test_pain_11_silenced_ci_is_never_green(world: World) -> None:
+    repository = world.create_repository(PROJECT, protect=["Assay", "unit tests"])
     pull = world.agent.open_pull_request(RETRY, message="Retry\n\n\nskip-checks: true", draft=True)
-    world.agent.mark_ready(pull)
-    world.wait_until_idle()
+    world.wait_after(world.agent.mark_ready(pull))
 
     assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "ci_pending")
     assert 'CI did not run on this head: its commit message says "skip-checks: true".' in pull.text
     assert world.model.requests == []
-    assert here.open_checks == []
+    assert repository.open_checks == []
 
 
 @pytest.mark.slow
-def test_pain_11_another_apps_green_check_does_not_stand_for_ci_that_the_author_silenced(world: World) -> None:
-    here = world.create_repository(PROJECT)
-    here.github.control("ci", repo=here.name, branch="main", name="unit tests")
+def test_pain_11_green_check_of_another_app_does_not_replace_silenced_ci(world: World) -> None:
+    repository = world.create_repository(PROJECT)
+    repository.github.control("ci", repo=repository.name, branch="main", name="unit tests")
     pull = world.agent.open_pull_request(RETRY, message="Retry [skip ci]", draft=True)
-    here.report_ci(pull.head, "license/cla", "success", app="cla-assistant")
-    world.agent.mark_ready(pull)
-    world.wait_until_idle()
+    repository.report_ci(pull.head, "license/cla", "success", app="cla-assistant")
+    world.wait_after(world.agent.mark_ready(pull))
     assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "ci_pending")
     assert 'CI did not run on this head: its commit message says "[skip ci]".' in pull.text.replace("\\", "")
     assert world.model.requests == []
 
     world.model.reply_with(accept(RETRY_AT))
-    here.report_ci(pull.head, "unit tests", "success")
-    world.wait_until(lambda: pull.check.conclusion == "success", "CI that runs all the same is seen")
+    repository.report_ci(pull.head, "unit tests", "success")
+    world.wait_until(lambda: pull.check.conclusion == "success")
 
 
-def test_pain_25_ci_of_a_fork_that_waits_for_approval_is_not_run(world: World) -> None:
-    here = world.create_repository({**PROJECT, **FOR_EVERYONE})
+def test_pain_25_fork_ci_that_awaits_approval_has_not_run(world: World) -> None:
+    repository = world.create_repository({**PROJECT, **FOR_EVERYONE})
     pull = world.mallory.open_from_fork(RETRY, draft=True)
-    here.hold_workflow(pull.head, "tests.yml")
-    world.alice.mark_ready(pull)
-    world.wait_until_idle()
+    repository.hold_workflow(pull.head, "tests.yml")
+    world.wait_after(world.alice.mark_ready(pull))
     assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "ci_pending")
     assert "a maintainer has to approve it first (tests.yml)" in pull.text
 
     world.model.reply_with(accept(RETRY_AT))
-    here.approve_workflow(pull.head, "unit tests").complete("success")
-    world.wait_until(lambda: pull.check.conclusion == "success", "the approved run is seen")
+    repository.approve_workflow(pull.head, "unit tests").complete("success")
+    world.wait_until(lambda: pull.check.conclusion == "success")
 
 
 @pytest.mark.slow
-def test_a_check_that_waits_for_ours_is_not_waited_for(world: World) -> None:
+def test_ignored_ci_check_is_not_waited_for(world: World) -> None:
     config = "ci_ignore: [all green]\nci_expect: [unit tests]\n"
-    here = world.create_repository({**PROJECT, ".github/assay.yml": config})
+    repository = world.create_repository({**PROJECT, ".github/assay.yml": config})
     pull = world.agent.open_pull_request(RETRY, draft=True)
-    here.start_ci(pull.head, "all green")
-    waits(world, pull, "unit tests")
+    repository.start_ci(pull.head, "all green")
+    wait_for_ci(world, pull, "unit tests")
 
     world.model.reply_with(accept(RETRY_AT))
-    here.report_ci(pull.head, "unit tests", "success")
-    world.wait_until_idle()
+    world.wait_after(repository.report_ci(pull.head, "unit tests", "success"))
     assert pull.check.conclusion == "success"
 
 
 @pytest.mark.slow
-def test_the_end_of_a_failing_jobs_log_names_the_tests(world: World) -> None:
-    here = world.create_repository(PROJECT)
+def test_concern_names_failed_tests_from_the_job_log(world: World) -> None:
     pull = world.agent.open_pull_request(RETRY, draft=True)
     log = "2026-11-20T20:00:00.0000000Z \x1b[31mFAILED tests/test_retry.py::test_503 - assert 503 == 200\x1b[0m\n"
-    here.report_ci(pull.head, "unit tests", "failure", "Process completed with exit code 1.", log=log)
-    world.agent.mark_ready(pull)
-    world.wait_until_idle()
+    world.repository.report_ci(pull.head, "unit tests", "failure", "Process completed with exit code 1.", log=log)
+    world.wait_after(world.agent.mark_ready(pull))
 
     assert "tests/test_retry.py::test_503" in pull.verdict["concern"]
 
 
 @pytest.mark.slow
-def test_a_required_check_is_waited_for_longer_than_others_and_than_a_check_may_stay_open(
-    open_world: OpenWorld,
-) -> None:
+def test_required_ci_check_has_a_longer_wait_than_other_checks(open_world: OpenWorld) -> None:
     world = open_world({"ASSAY_CI_WAIT": "1", "ASSAY_CI_REQUIRED_WAIT": "600", "ASSAY_CHECK_DEADLINE": "2"})
-    here = world.create_repository(PROJECT, protect=["Assay", "unit tests"])
+    repository = world.create_repository(PROJECT, protect=["Assay", "unit tests"])
     pull = world.agent.open_pull_request(RETRY, draft=True)
-    tests = here.start_ci(pull.head, "unit tests")
-    waits(world, pull, "unit tests")
-    time.sleep(4)  # what must not happen takes both of the shorter limits
+    tests = repository.start_ci(pull.head, "unit tests")
+    wait_for_ci(world, pull, "unit tests")
+    time.sleep(4)  # longer than both short limits
     assert (pull.check.status, pull.check.title) == ("in_progress", "Waiting for CI: unit tests")
     world.model.reply_with(accept(RETRY_AT))
-    tests.complete("success")
-    world.wait_until_idle()
+    world.wait_after(tests.complete("success"))
     assert pull.check.conclusion == "success"
 
     other = world.create_repository(PROJECT)
-    late = world.person("copilot-swe-agent[bot]").open_pull_request(RETRY, draft=True)
-    other.start_ci(late.head, "unit tests")
-    world.person("copilot-swe-agent[bot]").mark_ready(late)
-    world.wait_until_idle()
-    assert late.verdict["abstain_reason"] == "ci_pending"
+    other_pull = world.person("copilot-swe-agent[bot]").open_pull_request(RETRY, draft=True)
+    other.start_ci(other_pull.head, "unit tests")
+    world.wait_after(world.person("copilot-swe-agent[bot]").mark_ready(other_pull))
+    assert other_pull.verdict["abstain_reason"] == "ci_pending"
 
 
-TEN = {**RETRY, **{f"lib/part{number}.py": f"PART = {number}\n" for number in range(8)}}
-MOST_LOOKS = 3
-"""Of the news that it ended, and of what may have come while that was looked at."""
-
+TEN_FILES = {**RETRY, **{f"lib/part{number}.py": f"PART = {number}\n" for number in range(8)}}
+MOST_READS = 3
 MATRIX = tuple(f"matrix ({number})" for number in range(299))
 
 
-def green(world: World, here: Repository, sha: str, names: Iterable[str]) -> None:
+def report_green_ci(world: World, repository: Repository, sha: str, names: Iterable[str]) -> None:
     with pause_deliveries(world):
         for name in names:
-            here.report_ci(sha, name, "success")
+            repository.report_ci(sha, name, "success")
         world.github.settle()
 
 
-def asked(world: World, here: Repository) -> list[str]:
-    """What GitHub was asked about it, in order: a query by its name."""
-    return [one["operation"] or one["method"] for one in world.github.requests(here.name)]
+def read_operations(repository: Repository) -> list[str]:
+    """The methods or query names of the requests about a repository."""
+    return [exchange["operation"] or exchange["method"] for exchange in repository.requests]
 
 
-@pytest.mark.slow  # who plays GitHub takes a while to make as many
-def test_a_required_one_on_the_last_page_is_waited_for_by_name_and_the_wait_ends_with_it(world: World) -> None:
-    here = world.create_repository(PROJECT, protect=["Assay", "unit tests"])
-    pull = world.agent.open_pull_request(TEN, draft=True)
-    green(world, here, pull.head, MATRIX)
-    tests = here.start_ci(pull.head, "unit tests")
-    world.wait_until_idle()
+@pytest.mark.slow  # the fake GitHub is slow with that many
+def test_required_ci_check_on_last_page_is_waited_for_by_name(world: World) -> None:
+    repository = world.create_repository(PROJECT, protect=["Assay", "unit tests"])
+    pull = world.agent.open_pull_request(TEN_FILES, draft=True)
+    report_green_ci(world, repository, pull.head, MATRIX)
+    tests = world.wait_after(repository.start_ci(pull.head, "unit tests"))
     world.agent.mark_ready(pull)
-    world.wait_until(
-        lambda: pull.check.title == "Waiting for CI: unit tests", "the check waits for the one that is not done"
-    )
+    world.wait_until(lambda: pull.check.title == "Waiting for CI: unit tests")
     assert world.model.requests == []
-    before = len(asked(world, here))
+    before = len(read_operations(repository))
 
     world.model.reply_with(accept(RETRY_AT))
-    tests.complete("success")
-    world.wait_until_idle()
+    world.wait_after(tests.complete("success"))
     assert pull.check.conclusion == "success"
-    assert asked(world, here)[before:].count("AssayPull") <= MOST_LOOKS, "one look serves three hundred checks"
+    assert read_operations(repository)[before:].count("AssayPull") <= MOST_READS
 
 
-@pytest.mark.slow  # who plays GitHub takes a while to make as many
-def test_the_one_that_failed_on_the_last_page_is_the_evidence_and_comes_first(world: World) -> None:
-    here = world.create_repository(PROJECT, protect=["Assay", "unit tests"])
-    pull = world.agent.open_pull_request(TEN, draft=True)
-    green(world, here, pull.head, MATRIX)
-    here.report_ci(pull.head, "unit tests", "failure", "E   assert 503 == 200 in tests/test_retry.py")
-    world.agent.mark_ready(pull)
-    world.wait_until_idle()
+@pytest.mark.slow  # the fake GitHub is slow with that many
+def test_failed_ci_check_on_last_page_is_listed_first(world: World) -> None:
+    repository = world.create_repository(PROJECT, protect=["Assay", "unit tests"])
+    pull = world.agent.open_pull_request(TEN_FILES, draft=True)
+    report_green_ci(world, repository, pull.head, MATRIX)
+    repository.report_ci(pull.head, "unit tests", "failure", "E   assert 503 == 200 in tests/test_retry.py")
+    world.wait_after(world.agent.mark_ready(pull))
     assert pull.check == ("completed", "action_required", "Not judged: CI failed (unit tests)")
     assert pull.verdict["abstain_reason"] == "ci_failed"
     assert "assert 503 == 200" in pull.text
@@ -224,19 +201,18 @@ def test_the_one_that_failed_on_the_last_page_is_the_evidence_and_comes_first(wo
     assert world.model.requests == []
 
 
-@pytest.mark.slow  # who plays GitHub takes a while to make as many
-def test_a_first_verdict_takes_one_request_more_for_each_further_hundred(world: World) -> None:
-    here = world.create_repository(PROJECT, protect=["Assay", "unit tests"])
+@pytest.mark.slow  # the fake GitHub is slow with that many
+def test_each_further_hundred_ci_checks_takes_one_more_request(world: World) -> None:
+    repository = world.create_repository(PROJECT, protect=["Assay", "unit tests"])
     world.model.reply_with(accept(RETRY_AT))
-    pull = world.agent.open_pull_request(TEN, draft=True)
-    green(world, here, pull.head, (*MATRIX[1:], "unit tests"))  # and our own: three hundred
-    world.wait_until_idle()  # the check run of the draft is open
-    before = len(asked(world, here))
-    world.agent.mark_ready(pull)
+    pull = world.agent.open_pull_request(TEN_FILES, draft=True)
+    report_green_ci(world, repository, pull.head, (*MATRIX[1:], "unit tests"))  # 300 with Assay's own
     world.wait_until_idle()
+    before = len(read_operations(repository))
+    world.wait_after(world.agent.mark_ready(pull))
     assert pull.check.conclusion == "success"
-    words = world.model.requests[0].text
-    assert words.count("matrix (") == len(MATRIX) - 1
-    assert words.index("unit tests") < words.index("matrix ("), "what is required comes first"
-    asks = [one for one in asked(world, here)[before:] if one != "AssayHead"]  # where the last page has changed
-    assert asks[asks.index("GET") :] == ["GET", "AssayPull", "AssayChecks", "AssayChecks", "PATCH"]
+    prompt = world.model.requests[0].text
+    assert prompt.count("matrix (") == len(MATRIX) - 1
+    assert prompt.index("unit tests") < prompt.index("matrix (")
+    operations = [name for name in read_operations(repository)[before:] if name != "AssayHead"]
+    assert operations[operations.index("GET") :] == ["GET", "AssayPull", "AssayChecks", "AssayChecks", "PATCH"]

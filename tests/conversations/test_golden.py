@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from tests.golden.golden import HERE, Golden
 from tests.golden.redis_keys import is_durable
-from tests.world.changes import ISSUE, PROJECT, STUB
+from tests.world.changes import ISSUE, STUB
 from tests.world.world import World
 
 FLEETING_S: Final = 3_600
-"""A key with a shorter life may have expired before the test reads Redis."""
+"""Keys with a shorter life may have expired already."""
 DAY_S: Final = 86_400
 PARTS: Final = (
     (re.compile(r"\b[0-9a-f]{40}\b"), "{commit}"),
@@ -22,35 +22,31 @@ PARTS: Final = (
 )
 
 
-def test_what_a_conversation_leaves_in_redis_and_in_the_log(world: World, golden: Golden) -> None:
+def test_conversation_leaves_golden_redis_keys_and_log_fields(world: World, golden: Golden) -> None:
     before = sum(bool(line.fields) for line in world.product.log.lines)
-    repository = world.create_repository(PROJECT)
     issue = world.alice.write_issue(*ISSUE)
     pull = world.open_and_judge(files=STUB, body=f"Closes #{issue.number}")
     assert pull.check.conclusion == "failure"
     world.comment_and_wait(pull, "/override it is needed today", by=world.alice)
-    world.alice.merge(pull)
-    world.wait_until_idle()
+    world.wait_after(world.alice.merge(pull))
 
     with world.redis.client as client:
-        names = sorted(of_repository(client, repository.id))
-        found = {pattern(name): left(client, name, repository.id) for name in names}
-    golden.check_json("conversation_redis_durable.json", {name: found[name] for name in found if is_durable(name)})
-    golden.check_json(
-        "conversation_redis_transient.json", {name: found[name] for name in found if not is_durable(name)}
-    )
+        names = sorted(find_keys(client, world.repository.id))
+        keys = {mask_ids(name): describe_key(client, name, world.repository.id) for name in names}
+    golden.check_json("conversation_redis_durable.json", {name: keys[name] for name in keys if is_durable(name)})
+    golden.check_json("conversation_redis_transient.json", {name: keys[name] for name in keys if not is_durable(name)})
 
     lines = [line.fields for line in world.product.log.lines if line.fields]
     always = set[str].intersection(*(set(fields) for fields in lines if "logger" in fields))
     golden.check_json("conversation_log.json", {"on every line of the worker": sorted(always)})
-    known = {*json.loads((HERE / "log_names.json").read_text())["fields"], *always, "exception"}
-    assert {name for fields in lines[before:] for name in fields} <= known, (
-        "log_names.py does not see where these are written"
+    known_fields = {*json.loads((HERE / "log_names.json").read_text())["fields"], *always, "exception"}
+    assert {name for fields in lines[before:] for name in fields} <= known_fields, (
+        "log_names.py does not find where these are logged"
     )
 
 
-def of_repository(client: Any, repository: int) -> Iterator[str]:
-    """The keys of the repository and of its verdicts, and the stream of its installation. No leases and no queues."""
+def find_keys(client: Any, repository: int) -> Iterator[str]:
+    """The keys of the repository and its verdicts, without leases and queues, and the stream."""
     verdicts = set[str]()
     for name in client.scan_iter(f"assay:*:*:{repository}*"):
         if name.split(":")[3] != str(repository):
@@ -64,28 +60,28 @@ def of_repository(client: Any, repository: int) -> Iterator[str]:
     yield from client.scan_iter("assay:*:events")
 
 
-def left(client: Any, name: str, repository: int) -> dict[str, Any]:
-    """Type and time to live; of a durable key also the names of its fields."""
+def describe_key(client: Any, name: str, repository: int) -> dict[str, Any]:
+    """Type and time to live, and the field names of a durable key."""
     type_, seconds = client.type(name), client.ttl(name)
     layout: dict[str, Any] = {"type": type_, "days": None if seconds < 0 else ceil(seconds / DAY_S)}
     if type_ == "hash" and is_durable(name):
-        layout["fields"] = sorted({pattern(one) for one in client.hkeys(name)})
+        layout["fields"] = sorted({mask_ids(field) for field in client.hkeys(name)})
     if type_ == "stream":
-        layout["kinds"] = kinds(client, name, repository)
+        layout["kinds"] = read_event_fields(client, name, repository)
     return layout
 
 
-def kinds(client: Any, name: str, repository: int) -> dict[str, list[str]]:
-    """The fields of the repository's events, by kind."""
-    found: dict[str, set[str]] = {}
+def read_event_fields(client: Any, name: str, repository: int) -> dict[str, list[str]]:
+    """Field names of the repository's events, by kind."""
+    fields_by_kind: dict[str, set[str]] = {}
     for _, fields in client.xrange(name):
         body = json.loads(fields["j"])
         if body["repository_id"] == repository:
-            found.setdefault(fields["k"], set()).update(body)
-    return {kind: sorted(names) for kind, names in found.items()}
+            fields_by_kind.setdefault(fields["k"], set()).update(body)
+    return {kind: sorted(names) for kind, names in fields_by_kind.items()}
 
 
-def pattern(name: str) -> str:
+def mask_ids(name: str) -> str:
     for part, placeholder in PARTS:
         name = part.sub(placeholder, name)
     return name

@@ -1,4 +1,4 @@
-"""Real processes, started and killed as users and machines do it."""
+"""Processes that are killed and started again."""
 
 import signal
 
@@ -14,35 +14,33 @@ pytestmark = pytest.mark.slow
 SHORT = {"ASSAY_LEASE": "2", "ASSAY_HOLD": "2", "ASSAY_GITHUB_TIMEOUT": "1", "ASSAY_SWEEP": "0.3"}
 
 
-def test_a_worker_killed_while_judging_leaves_one_verdict(open_world: OpenWorld) -> None:
+def test_worker_killed_during_judging_leaves_one_verdict(open_world: OpenWorld) -> None:
     world = open_world(SHORT)
-    never, pull = world.open_and_hold_model(reject("weak_test", RETRY_AT))
+    held_reply, pull = world.open_and_hold_model(reject("weak_test", RETRY_AT))
     world.model.reply_by(lambda _: accept(RETRY_AT))
     world.product.kill("work")
-    world.product.start("work")
-    world.wait_until_idle()
-    never.release()
+    world.wait_after(world.product.start("work"))
+    held_reply.release()
 
-    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
+    assert pull.conclusions == ["success"]
 
 
-def test_an_event_that_comes_while_no_worker_lives_is_judged_later(open_world: OpenWorld) -> None:
+def test_delivery_without_a_worker_is_judged_later(open_world: OpenWorld) -> None:
     world = open_world(SHORT)
     world.create_repository(PROJECT)
     world.product.kill("work")
     pull = world.agent.open_pull_request(STUB)
     world.github.settle()
     assert world.repository.checks == []
-    world.product.start("work")
-    world.wait_until_idle()
+    world.wait_after(world.product.start("work"))
 
-    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["failure"]
+    assert pull.conclusions == ["failure"]
 
 
-def test_a_door_killed_and_started_again_takes_the_next_delivery(open_world: OpenWorld) -> None:
+def test_restarted_web_server_accepts_the_next_delivery(open_world: OpenWorld) -> None:
     world = open_world(SHORT)
     world.create_repository(PROJECT)
-    world.github.settle()  # what was told of that arrives
+    world.github.settle()
     world.product.kill("serve")
     world.start_processes("serve")
     pull = world.open_and_judge(files=STUB)
@@ -50,32 +48,29 @@ def test_a_door_killed_and_started_again_takes_the_next_delivery(open_world: Ope
     assert pull.check.conclusion == "failure"
 
 
-def test_redis_killed_while_judging_and_started_again_loses_nothing(open_world: OpenWorld) -> None:
+def test_redis_restart_during_judging_loses_nothing(open_world: OpenWorld) -> None:
     world = open_world(SHORT)
     world.expected_errors = ("edis",)
-    late, pull = world.open_and_hold_model(accept(RETRY_AT))
+    held_reply, pull = world.open_and_hold_model(accept(RETRY_AT))
     world.model.reply_by(lambda _: accept(RETRY_AT))
     world.github.settle()
     world.redis.kill()
-    late.release()
-    world.redis.start()
-    world.wait_until_idle()
+    held_reply.release()
+    world.wait_after(world.redis.start())
 
-    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
+    assert pull.conclusions == ["success"]
 
 
-def test_what_is_started_while_redis_is_away_waits_for_it(open_world: OpenWorld) -> None:
+def test_processes_wait_for_redis_at_start(open_world: OpenWorld) -> None:
     world = open_world(SHORT)
     world.expected_errors = ("Waiting for it, at most 60 s",)
     world.create_repository(PROJECT)
     world.github.settle()
-    for command in ("serve", "work"):
-        world.product.kill(command)
+    world.product.kill("serve", "work")
     world.redis.kill()
     for command in ("serve", "work"):
         world.product.start(command)
-    for command in ("serve", "work"):
-        world.wait_until(lambda: _waits(world, command), f"`assay {command}` waits")  # noqa: B023 - asked before the next one
+    world.wait_until(lambda: is_waiting(world, "serve") and is_waiting(world, "work"))
     world.redis.start()
     world.product.wait_until_ready()
     world.github.control("hooks", url=world.product.webhook_url)
@@ -84,11 +79,11 @@ def test_what_is_started_while_redis_is_away_waits_for_it(open_world: OpenWorld)
     assert pull.check.conclusion == "failure"
 
 
-def _waits(world: World, command: str) -> bool:
+def is_waiting(world: World, command: str) -> bool:
     return any(line.source == command and "Waiting for it" in line.text for line in world.product.log.lines)
 
 
-def story(world: World) -> None:
+def run_conversation(world: World) -> None:
     pull = world.open_and_judge(files=STUB)
     assert pull.check.conclusion == "failure"
     assert not world.alice.merge(pull).is_merged
@@ -100,15 +95,15 @@ def story(world: World) -> None:
     assert world.alice.merge(pull).is_merged
 
 
-def test_assay_up_does_it_all_and_ends_with_one_signal(open_world: OpenWorld) -> None:
+def test_assay_up_runs_everything_and_ends_with_one_signal(open_world: OpenWorld) -> None:
     world = open_world({}, ["up"])
-    story(world)
+    run_conversation(world)
     [up] = world.product.processes
 
     assert up.stop(signal.SIGINT) in {0, 130, -signal.SIGINT}
     world.product.processes.clear()
 
 
-def test_assay_up_brings_its_own_redis(open_world: OpenWorld) -> None:
+def test_assay_up_starts_its_own_redis(open_world: OpenWorld) -> None:
     world = open_world({"REDIS_URL": "", "ASSAY_STORE_KEYS": ""}, ["up"])
-    story(world)
+    run_conversation(world)

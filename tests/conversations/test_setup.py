@@ -1,4 +1,4 @@
-"""From no App to the first verdict, and its secrets changed while it works: told as who runs Assay would."""
+"""From no App to the first verdict, and the rotation of its secrets."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from pytest_httpserver import HTTPServer
 from tests.conversations.conftest import OpenWorld
 from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.fake_github import FakeGitHub
-from tests.world.product import Product, build_environment, run_assay
+from tests.world.product import Product, build_environment
 from tests.world.redis import RedisServer
 from tests.world.replies import accept
 from worker.domain.config.app_permissions import OptIn, requested_permissions
@@ -26,17 +26,17 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 @pytest.fixture(scope="module")
 def github() -> Iterator[FakeGitHub]:
-    """One of its own: these stories change the App itself."""
-    bench = FakeGitHub.start()
-    yield bench
-    bench.stop()
+    """A separate GitHub, because these tests change the App."""
+    fake = FakeGitHub.start()
+    yield fake
+    fake.stop()
 
 
-def created(door: Product, opt_ins: list[str]) -> Mapping[str, str]:
-    """Go through /setup as a person does. Answers the lines to paste."""
-    token = next(line.text.strip() for line in door.log.lines if re.fullmatch(r" {4}[\w-]{43}", line.text))
-    fields = {"token": token, "address": door.url, "organization": "acme", "opt_in": opt_ins}
-    confirm = httpx.post(f"{door.url}/setup", content=urlencode(fields, doseq=True), headers=FORM).text
+def create_app(product: Product, opt_ins: list[str]) -> Mapping[str, str]:
+    """Use /setup as a person does, and return the settings to paste."""
+    token = next(line.text.strip() for line in product.log.lines if re.fullmatch(r" {4}[\w-]{43}", line.text))
+    fields = {"token": token, "address": product.url, "organization": "acme", "opt_in": opt_ins}
+    confirm = httpx.post(f"{product.url}/setup", content=urlencode(fields, doseq=True), headers=FORM).text
     manifest = re.findall(r'name="manifest" value="([^"]+)"', confirm)[0]
     target = re.findall(r'method="post" action="([^"]+)"', confirm)[-1]
     sent = httpx.post(unescape(target), content=urlencode({"manifest": unescape(manifest)}), headers=FORM)
@@ -45,18 +45,18 @@ def created(door: Product, opt_ins: list[str]) -> Mapping[str, str]:
     return dict(line.split("=", 1) for line in lines)
 
 
-@pytest.mark.parametrize("opt_ins", [[], ["comments"], [str(one) for one in OptIn]])
-def test_who_has_no_app_makes_one_and_gets_the_first_verdict(
+@pytest.mark.parametrize("opt_ins", [[], ["comments"], [str(opt_in) for opt_in in OptIn]])
+def test_setup_creates_an_app_that_gives_the_first_verdict(
     github: FakeGitHub, anthropic_server: HTTPServer, open_world: OpenWorld, opt_ins: list[str]
 ) -> None:
     redis = RedisServer.launch()
-    door = Product.launch(build_environment(github.info, anthropic_server.url_for(""), redis, NO_APP), ("serve",))
+    product = Product.launch(build_environment(github.info, anthropic_server.url_for(""), redis, NO_APP), ("serve",))
     try:
-        settings = created(door, opt_ins)
+        settings = create_app(product, opt_ins)
     finally:
-        door.stop()
+        product.stop()
         redis.end()
-    granted = requested_permissions(OptIn(one) for one in opt_ins)
+    granted = requested_permissions(OptIn(name) for name in opt_ins)
     github.control("permissions", permissions=granted)
     world = open_world(settings)
     world.create_repository(PROJECT, private=True, collaborators={"copilot-swe-agent[bot]": "push"})
@@ -64,17 +64,18 @@ def test_who_has_no_app_makes_one_and_gets_the_first_verdict(
     assert pull.check.conclusion == "failure", (pull.check, world.describe())
 
     github.control("ruleset", repo=world.repository.name, required=["Assay"])
-    told = run_assay(world.product.environment, "doctor", "--repo", world.repository.name)
-    said = " ".join(told.stdout.split())
-    assert "ok App permissions all there" in said
+    doctor = world.run_assay("doctor", "--repo", world.repository.name)
+    output = " ".join(doctor.stdout.split())
+    assert "ok App permissions all there" in output
     assert (
-        "wrong Required check Assay is required on main by branch protection and a ruleset, but from any source" in said
+        "wrong Required check Assay is required on main by branch protection and a ruleset, but from any source"
+        in output
     )
-    assert ("off: the App does not ask for merge_queues: read" in said) is ("merge_queue" not in opt_ins)
-    assert ("ok Reactions off: by choice (ASSAY_REACTIONS is 0)" in said) is (opt_ins == ["comments"])
+    assert ("off: the App does not ask for merge_queues: read" in output) is ("merge_queue" not in opt_ins)
+    assert ("ok Reactions off: by choice (ASSAY_REACTIONS is 0)" in output) is (opt_ins == ["comments"])
 
 
-def test_both_secrets_and_both_keys_are_good_while_they_are_changed(github: FakeGitHub, open_world: OpenWorld) -> None:
+def test_both_secrets_and_both_keys_work_during_rotation(github: FakeGitHub, open_world: OpenWorld) -> None:
     old = github.info.private_key
     new = str(github.control("key")["pem"])
     world = open_world({"ASSAY_APP_PRIVATE_KEY": old + "\n" + new, "ASSAY_WEBHOOK_SECRET": "tomorrows bench-secret"})
@@ -90,11 +91,11 @@ def test_both_secrets_and_both_keys_are_good_while_they_are_changed(github: Fake
     forged = json.dumps({"action": "opened"})
     github.control("deliver", event="pull_request", body=forged, secret="yesterdays", id="forged")
     github.settle()
-    [answered] = [one for one in github.state("")["deliveries"] if one["id"] == "forged"]
+    [answered] = [delivery for delivery in github.state("")["deliveries"] if delivery["id"] == "forged"]
     assert answered["status"] == 401
 
-    told = run_assay(world.product.environment, "doctor")
-    said = " ".join(told.stdout.split())
-    assert "wrong App key 1 GitHub refuses our credentials: A JSON web token could not be decoded" in said
-    assert "ok App key 2 accepted at" in said
+    doctor = world.run_assay("doctor")
+    output = " ".join(doctor.stdout.split())
+    assert "wrong App key 1 GitHub refuses our credentials: A JSON web token could not be decoded" in output
+    assert "ok App key 2 accepted at" in output
     github.control("hooks", secret="bench-secret")

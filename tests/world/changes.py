@@ -1,7 +1,4 @@
-"""The little project that the conversations are about, and the changes that an agent makes to it.
-
-Invariant: the line numbers in the constants are those of the files as written here.
-"""
+"""The sample project of the conversations, and the changes that are proposed for it."""
 
 UPLOAD = '''\
 """Uploads."""
@@ -22,7 +19,7 @@ PROJECT = {
 }
 
 FOR_EVERYONE = {".github/assay.yml": "ask_model_for: everyone\n"}
-"""A model is asked about a stranger's fork, too."""
+"""Configuration that allows model calls for forks of strangers."""
 
 ISSUE = ("Retry uploads on 503", "- [ ] An upload that is answered 503 is sent again, at most three times\n")
 
@@ -30,7 +27,7 @@ STUB = {
     "upload.py": UPLOAD + '\n\ndef retry(data: bytes) -> int:\n    """Send again on 503."""\n    pass\n',
     "tests/test_retry.py": "from upload import retry\n\n\ndef test_retry():\n    retry(b'x')\n",
 }
-"""A function whose whole body is a stub, and a test that only calls it."""
+"""A stub function, and a test that only calls it."""
 
 STUB_LINES = range(12, 15)
 
@@ -42,8 +39,6 @@ RETRY = {
     ),
     "tests/test_retry.py": "from upload import upload\n\n\ndef test_retry():\n    assert upload(b'x') == 200\n",
 }
-"""A solution."""
-
 RETRY_AT = "upload.py:5"
 
 ONLY_DOCUMENTATION = {"README.md": "# Widgets\n\nUploads *one* file at a time.\n"}

@@ -1,7 +1,4 @@
-"""Fixtures of the bench's own tests. Does not start the product (`tests/conversations` does).
-
-Invariant: one GitHub for the whole run of a process, a new repository for each test.
-"""
+"""Fixtures of the tests of the fake servers."""
 
 from collections.abc import Iterator
 
@@ -12,6 +9,6 @@ from tests.world.fake_github import FakeGitHub
 
 @pytest.fixture(scope="session")
 def github() -> Iterator[FakeGitHub]:
-    bench = FakeGitHub.start()
-    yield bench
-    bench.stop()
+    fake = FakeGitHub.start()
+    yield fake
+    fake.stop()

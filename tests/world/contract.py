@@ -1,8 +1,4 @@
-"""Holds the traffic of a test against GitHub's published API (github/gh-slice.json).
-
-Does not check GraphQL: the bench itself holds every query against GitHub's schema. Invariant: a path that
-the slice does not have is a violation; `openapi_slice.py` cuts a new one.
-"""
+"""Validates recorded requests against GitHub's published API (github/gh-slice.json); GraphQL is validated by the fake GitHub."""
 
 import json
 import re
@@ -22,18 +18,18 @@ from tests.world.node import GITHUB
 
 SLICE = GITHUB / "gh-slice.json"
 HOST = "https://api.github.com"
-"""The slice's server. The bench's own address is not in it."""
+"""The only server that the description names."""
 
 MOVED = (HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.TEMPORARY_REDIRECT)
-"""Any request by an old name of a repository; the description lists a few of them."""
+"""Statuses of requests by an old repository name; the description lists few of them."""
 
 GREEDY = re.compile(r"(/(?:git/ref|contents|branches|rules/branches|compare)/)(.+)$")
 """Paths whose last parameter may hold slashes."""
 
 
 def find_violations(exchanges: Iterable[Exchange]) -> list[str]:
-    """What of these exchanges GitHub would not do or not accept."""
-    return [found for one in exchanges if _is_described(one) for found in _violation(one)]
+    """Requests that GitHub would refuse, and responses that it would not give."""
+    return [text for exchange in exchanges if _is_described(exchange) for text in _violation(exchange)]
 
 
 @cache
@@ -42,34 +38,35 @@ def _description() -> OpenAPI:
     return OpenAPI.from_file_path(str(SLICE), config=unchecked)
 
 
-def _is_described(one: Exchange) -> bool:
-    is_graphql = one["path"].endswith("/graphql")
-    return not one["fault"] and not is_graphql and one["status"] != HTTPStatus.NOT_MODIFIED
+def _is_described(exchange: Exchange) -> bool:
+    is_graphql = exchange["path"].endswith("/graphql")
+    return not exchange["fault"] and not is_graphql and exchange["status"] != HTTPStatus.NOT_MODIFIED
 
 
-def _violation(one: Exchange) -> list[str]:
-    said = f"{one['method']} {one['path']} -> {one['status']}"
-    if one["status"] in MOVED:
-        is_githubs = set(one["received"]) == {"message", "url", "documentation_url"}
-        return [] if is_githubs and "/repositories/" in one["received"]["url"] else [f"{said}: leads nowhere"]
+def _violation(exchange: Exchange) -> list[str]:
+    summary = f"{exchange['method']} {exchange['path']} -> {exchange['status']}"
+    if exchange["status"] in MOVED:
+        is_githubs = set(exchange["received"]) == {"message", "url", "documentation_url"}
+        return [] if is_githubs and "/repositories/" in exchange["received"]["url"] else [f"{summary}: leads nowhere"]
     try:
-        _validate(one)
+        _validate(exchange)
     except ResponseNotFound:  # the description does not list every error
-        return [] if (one["status"] or 0) >= HTTPStatus.BAD_REQUEST else [f"{said}: not an answer of GitHub's"]
+        return [] if (exchange["status"] or 0) >= HTTPStatus.BAD_REQUEST else [f"{summary}: not an answer of GitHub's"]
     except OpenAPIError as error:
-        return [f"{said}: {_reason(error)}"]
+        return [f"{summary}: {_reason(error)}"]
     return []
 
 
-def _validate(one: Exchange) -> None:
-    arguments = dict(parse_qsl(one["query"].lstrip("?"), keep_blank_values=True))
-    path = GREEDY.sub(lambda found: found[1] + found[2].replace("/", "%2F"), one["path"])
-    sent = one["sent"].encode() or None
-    request = MockRequest(HOST, one["method"].lower(), path, args=arguments, data=sent, content_type="application/json")
+def _validate(exchange: Exchange) -> None:
+    arguments = dict(parse_qsl(exchange["query"].lstrip("?"), keep_blank_values=True))
+    path = GREEDY.sub(lambda match: match[1] + match[2].replace("/", "%2F"), exchange["path"])
+    sent = exchange["sent"].encode() or None
+    method = exchange["method"].lower()
+    request = MockRequest(HOST, method, path, args=arguments, data=sent, content_type="application/json")
     _description().validate_request(request)
-    status = one["status"] or 0
-    if one["type"].startswith("application/json") and status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        received = b"" if one["received"] is None else json.dumps(one["received"]).encode()
+    status = exchange["status"] or 0
+    if exchange["type"].startswith("application/json") and status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        received = b"" if exchange["received"] is None else json.dumps(exchange["received"]).encode()
         answer = MockResponse(received, status, content_type="application/json")
         _description().validate_response(request, answer)
 
@@ -77,17 +74,19 @@ def _validate(one: Exchange) -> None:
 def _reason(error: BaseException) -> str:
     deeper = getattr(error, "schema_errors", None)
     if deeper:
-        return "; ".join(f"{'.'.join(map(str, one.path))}: {one.message[:160]}" for one in _leaves(deeper))
+        return "; ".join(f"{'.'.join(map(str, error.path))}: {error.message[:160]}" for error in _leaves(deeper))
     return _reason(error.__cause__) if error.__cause__ else f"{type(error).__name__}: {error}"
 
 
 def _leaves(errors: Iterable[Any]) -> list[Any]:
-    """The errors of the best matching branch of a oneOf, instead of "is not valid under any"."""
-    return [leaf for one in errors for leaf in (_leaves(min(_branches(one), key=len)) if one.context else [one])]
+    """The errors of the best matching branch of a oneOf."""
+    return [
+        leaf for error in errors for leaf in (_leaves(min(_branches(error), key=len)) if error.context else [error])
+    ]
 
 
 def _branches(error: Any) -> list[list[Any]]:
     branches: dict[int, list[Any]] = {}
-    for one in error.context:
-        branches.setdefault(one.schema_path[0], []).append(one)
+    for nested in error.context:
+        branches.setdefault(nested.schema_path[0], []).append(nested)
     return list(branches.values())

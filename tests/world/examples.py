@@ -1,7 +1,4 @@
-"""The 329 payloads that octokit publishes as examples of GitHub's deliveries.
-
-Does not change them. Invariant: order and number as published, so a test id names one payload for good.
-"""
+"""The 329 webhook payloads that octokit publishes as examples."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +13,7 @@ PUBLISHED = GITHUB / "node_modules" / "@octokit" / "webhooks-examples" / "api.gi
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One delivery: `name` is what X-GitHub-Event says."""
+    """One payload; `name` is its X-GitHub-Event."""
 
     name: str
     position: int
@@ -24,7 +21,6 @@ class Example:
 
     @property
     def id(self) -> str:
-        """Names it in a test's report: `pull_request.on_opened-3`."""
         action = self.payload.get("action")
         return f"{self.name}.{action}-{self.position}" if action else f"{self.name}-{self.position}"
 

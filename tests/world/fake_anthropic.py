@@ -1,8 +1,4 @@
-"""A scripted Anthropic: replies over real HTTP, and what was asked.
-
-Does not judge. Invariant: a question that the script does not expect, and a reply that nobody asked for,
-both fail the test, in `check`.
-"""
+"""A fake Anthropic server: scripted replies over HTTP, and a record of the requests."""
 
 import json
 import re
@@ -35,13 +31,13 @@ Answer = Callable[["ModelRequest"], Response]
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """One question, as it came over the wire."""
+    """One request to the model."""
 
     body: dict[str, Any]
 
     @property
     def text(self) -> str:
-        """Everything that the model reads: system and all turns."""
+        """The whole prompt: system and all turns."""
         turns = [turn["content"] for turn in self.body["messages"]]
         return "\n".join(_text(part) for part in [self.body.get("system", ""), *turns])
 
@@ -56,17 +52,15 @@ def _text(content: Any) -> str:
 
 @dataclass
 class HeldReply:
-    """A reply that the model is still thinking about."""
+    """A scripted reply that is sent only when the test releases it."""
 
     _asked: threading.Event = field(default_factory=threading.Event)
     _released: threading.Event = field(default_factory=threading.Event)
 
     def wait_for_request(self, seconds: float = 30.0) -> None:
-        """Wait until the question has come."""
-        assert self._asked.wait(seconds), f"The model was not asked within {seconds:.0f} s."
+        assert self._asked.wait(seconds), f"The model was not request within {seconds:.0f} s."
 
     def release(self) -> None:
-        """Let the reply go."""
         self._released.set()
 
     def wait(self) -> None:
@@ -76,7 +70,7 @@ class HeldReply:
 
 @dataclass
 class FakeAnthropic:
-    """One test's script. Replies come in the order in which they were given, then `decides` speaks."""
+    """The script of one test: replies in order, then those of `reply_by`."""
 
     server: HTTPServer
     requests: list[ModelRequest] = field(default_factory=list[ModelRequest])
@@ -96,38 +90,38 @@ class FakeAnthropic:
     def url(self) -> str:
         return self.server.url_for("").rstrip("/")
 
-    # --- what the model will do -----------------------------------------------------------------
+    # --- the script -----------------------------------------------------------------------------
 
     def reply_with(self, reply: Reply, **usage: int) -> Self:
-        """A good reply; a str goes out as it is, for replies that are not the JSON that was asked for."""
-        return self._add(lambda asked: _success(complete_reply(reply, asked.text), usage))
+        """A valid reply; a str is sent as it is."""
+        return self._add(lambda request: _success(complete_reply(reply, request.text), usage))
 
     def reply_by(self, decide: Callable[[ModelRequest], Reply]) -> Self:
-        """From now on, a question that finds no reply in the script is answered by *decide*."""
+        """Answer requests outside the script with *decide*."""
         self._decide = decide
         return self
 
     def hold_reply(self, reply: Reply) -> HeldReply:
-        """A good reply that waits until the test lets it go."""
+        """A valid reply that waits for its release."""
         held = HeldReply()
         self._held.append(held)
 
-        def answer(asked: ModelRequest) -> Response:
+        def answer(request: ModelRequest) -> Response:
             held.wait()
-            return _success(complete_reply(reply, asked.text), {})
+            return _success(complete_reply(reply, request.text), {})
 
         self._add(answer)
         return held
 
     def hold_replies_to(self, which: Callable[[ModelRequest], bool]) -> HeldReply:
-        """From now on, the replies that `decides` gives to such questions wait until the test lets them go."""
+        """Hold the replies of `reply_by` to the requests that *which* selects."""
         held = HeldReply()
         self._held.append(held)
         self._hold = which, held
         return held
 
     def reply_stopped(self, reason: str, text: str = "") -> Self:
-        """`max_tokens` cuts the JSON off; `refusal` comes with status 200, too."""
+        """Stop with *reason*: `max_tokens` or `refusal`, both with status 200."""
         return self._add(lambda _: _json(build_message_body(text, {}, reason)))
 
     def reply_with_error(self, status: int, retry_after: float | None = None) -> Self:
@@ -135,17 +129,17 @@ class FakeAnthropic:
         return self._add(lambda _: _json(_error(status), status, headers))
 
     def fail_from_now_on(self, status: int = 529) -> Self:
-        """From now on, a question that finds no reply in the script is answered with this error."""
+        """Answer requests outside the script with this error."""
         self._fallback = lambda _: _json(_error(status), status)
         return self
 
     def delay_from_now_on(self, seconds: float) -> Self:
-        """From now on, a question that finds no reply in the script is answered that late."""
+        """Answer requests outside the script this late."""
         self._fallback = lambda _: self._late_reply(seconds)
         return self
 
     def reply_late(self, seconds: float) -> Self:
-        """Answers late: longer than the client's timeout is a timeout."""
+        """Beyond the client's timeout, this is a timeout."""
         return self._add(lambda _: self._late_reply(seconds))
 
     def break_connection(self) -> Self:
@@ -154,10 +148,8 @@ class FakeAnthropic:
         return self._add(lambda _: Response(half, headers={"Content-Length": "5000"}, content_type="application/json"))
 
     def reply_with_html(self) -> Self:
-        """Status 200 and a body that is no JSON at all, as a broken proxy sends it."""
+        """Status 200 and no JSON, as a broken proxy sends it."""
         return self._add(lambda _: Response("<html>502 Bad Gateway</html>", content_type="application/json"))
-
-    # --- the end of the test --------------------------------------------------------------------
 
     def assert_script_done(self) -> None:
         self.release()
@@ -165,7 +157,7 @@ class FakeAnthropic:
         assert not self._script, f"{len(self._script)} scripted replies were never asked for"
 
     def release(self) -> None:
-        """Let go of everything that still waits, so that no thread outlives the test."""
+        """Release all held replies, so that no thread outlives the test."""
         self._is_released.set()
         for held in self._held:
             held.release()
@@ -178,28 +170,25 @@ class FakeAnthropic:
         self._script.append(answer)
         return self
 
-    def _respond(self, request: Request) -> Response:
-        asked = ModelRequest(request.get_json())
-        self.requests.append(asked)
-        if not {"x-api-key", "authorization"} & {name.lower() for name, _ in request.headers}:
-            self.unexpected.append(f"a question without credentials: {dict(request.headers)}")
+    def _respond(self, http_request: Request) -> Response:
+        request = ModelRequest(http_request.get_json())
+        self.requests.append(request)
+        if not {"x-api-key", "authorization"} & {name.lower() for name, _ in http_request.headers}:
+            self.unexpected.append(f"a request without credentials: {dict(http_request.headers)}")
         if self._script:
-            return self._script.pop(0)(asked)
+            return self._script.pop(0)(request)
         if self._decide is not None:
-            if self._hold is not None and self._hold[0](asked):
+            if self._hold is not None and self._hold[0](request):
                 self._hold[1].wait()
-            return _success(complete_reply(self._decide(asked), asked.text), {})
+            return _success(complete_reply(self._decide(request), request.text), {})
         if self._fallback is not None:
-            return self._fallback(asked)
-        self.unexpected.append(f"question {len(self.requests)} was not in the script")
+            return self._fallback(request)
+        self.unexpected.append(f"request {len(self.requests)} was not in the script")
         return _json(_error(400), 400)
 
 
 def complete_reply(reply: Reply, text: str) -> Reply:
-    """The reply with every line quoted that it points at and was shown, and an answer to every condition that it was asked for.
-
-    As a model does that reads the question: what an accept leaves unsaid is met, what a reject does is open.
-    """
+    """The reply with the quotes of its lines and a state for each closing condition of the prompt, as a real model gives them."""
     if isinstance(reply, str):
         return reply
     shown = {
@@ -208,36 +197,38 @@ def complete_reply(reply: Reply, text: str) -> Reply:
         for row in ROW.finditer(block[2])
     }
     state = "resolved" if reply.get("decision") == "accept" else "open"
-    asked: list[dict[str, Any]] = [
-        {"id": one, "state": state, "evidence": []} for block in OPEN.findall(text) for one in ID.findall(block)
+    conditions: list[dict[str, Any]] = [
+        {"id": condition_id, "state": state, "evidence": []}
+        for block in OPEN.findall(text)
+        for condition_id in ID.findall(block)
     ]
     if UNASKED.search(text) and "criteria" in reply:
-        reply = {**reply, "criteria": [{**one, "id": "description"} for one in reply["criteria"]]}
-    return _add_quotes({"conditions": asked, **reply} if "scores" in reply else reply, shown)
+        reply = {**reply, "criteria": [{**criterion, "id": "description"} for criterion in reply["criteria"]]}
+    return _add_quotes({"conditions": conditions, **reply} if "scores" in reply else reply, shown)
 
 
 def _add_quotes(value: Any, shown: Mapping[tuple[str, bool, int], str]) -> Any:
     if isinstance(value, list):
-        return [_add_quotes(one, shown) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+        return [_add_quotes(item, shown) for item in value]  # pyright: ignore[reportUnknownVariableType] - JSON
     if not isinstance(value, dict):
         return value
-    place: dict[str, Any] = {name: _add_quotes(one, shown) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
-    if place.get("line") is None or place.get("quote"):
-        return place
-    return {**place, "quote": shown.get((shown_path(place["path"]), place["side"] == "base", place["line"]), "")}
+    pointer: dict[str, Any] = {name: _add_quotes(item, shown) for name, item in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
+    if pointer.get("line") is None or pointer.get("quote"):
+        return pointer
+    key = shown_path(pointer["path"]), pointer["side"] == "base", pointer["line"]
+    return {**pointer, "quote": shown.get(key, "")}
 
 
 OPEN: Final = re.compile(r"begin: open conditions\]\]\n(.*?)\n\[\[", re.DOTALL)
 UNASKED: Final = re.compile(r"begin: criteria\]\]\ndescription \(inferred\): ")
-"""How the question says that neither an issue nor a list says what is wanted."""
+"""The prompt of a pull request without issue and criteria."""
 ID: Final = re.compile(r"^(c\d+): ", re.MULTILINE)
 DIFF: Final = re.compile(r'begin: diff of "([^\n]+)"[^\n]*\]\]\n(.*?)\n\[\[', re.DOTALL)
 ROW: Final = re.compile(r"^(\d+) ([-+ ])(.*)$", re.MULTILINE)
-"""How the question shows a line."""
 
 
 def build_message_body(reply: Reply, usage: Mapping[str, int], stop_reason: str = "end_turn") -> dict[str, Any]:
-    """The body of POST /v1/messages, as the API answers without streaming."""
+    """The response body of POST /v1/messages without streaming."""
     text = reply if isinstance(reply, str) else json.dumps(reply)
     return {
         "id": "msg_01Bench",
@@ -273,5 +264,5 @@ def _json(body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str]
 
 
 def _error(status: int) -> dict[str, Any]:
-    kind, words = ERRORS[status]
-    return {"type": "error", "error": {"type": kind, "message": words}, "request_id": "req_bench"}
+    kind, message = ERRORS[status]
+    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_bench"}

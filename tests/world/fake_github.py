@@ -1,8 +1,4 @@
-"""GitHub on loopback: starts `github/gh-bench.mjs` and speaks its verbs.
-
-Does not know the product. Invariant: it ends with the process that started it, because the bench ends
-when its standard input closes. The wire stays JSON here; `world.py` makes people and pull requests of it.
-"""
+"""A fake GitHub server on loopback: starts `github/gh-bench.mjs`, which ends with this process."""
 
 import json
 import subprocess
@@ -17,7 +13,7 @@ from tests.world.json_client import Answer, JsonClient
 from tests.world.node import GITHUB, node
 
 REQUEST_TIMEOUT_S = 120.0
-"""Seconds for one verb. Generous: a pull request of 3,000 files takes a while to make."""
+"""Generous: a pull request of 3,000 files takes long to create."""
 
 
 class Output(TypedDict):
@@ -65,7 +61,7 @@ class Delivery(TypedDict):
 
 
 class Exchange(TypedDict):
-    """One request of the product and GitHub's answer."""
+    """One recorded request and its response."""
 
     at: int
     name: str
@@ -82,7 +78,7 @@ class Exchange(TypedDict):
 
 
 class RepositoryState(TypedDict):
-    """What there is in one repository. Reactions and comments are GitHub's own JSON; `heard` counts the deliveries."""
+    """The content of one repository; `heard` counts the deliveries."""
 
     check_runs: list[CheckRun]
     deliveries: list[Delivery]
@@ -97,7 +93,7 @@ class RepositoryState(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """The line that the bench prints when it listens."""
+    """What the fake GitHub prints when it listens."""
 
     url: str
     port: int
@@ -112,17 +108,17 @@ class ServerInfo:
 
 
 class RequestRefused(AssertionError):
-    """GitHub said no; `message` is in its words."""
+    """GitHub refused a request with `message`."""
 
-    def __init__(self, question: str, answer: Answer) -> None:
-        super().__init__(f"{question}: {answer.status} {answer.text}")
+    def __init__(self, request: str, answer: Answer) -> None:
+        super().__init__(f"{request}: {answer.status} {answer.text}")
         self.status = answer.status
         self.message = str(answer.json().get("message", "")) if answer.text.startswith("{") else answer.text
 
 
 @dataclass(frozen=True)
 class FakeGitHub:
-    """One running bench."""
+    """One running fake GitHub."""
 
     process: subprocess.Popen[str]
     info: ServerInfo
@@ -130,13 +126,13 @@ class FakeGitHub:
 
     @classmethod
     def start(cls, others: Mapping[str, int] | None = None) -> Self:
-        """*others*: organizations beside the usual one that installed the App, and their installations' ids."""
-        assert is_installed(), "The GitHub bench is not installed. Run: python tests/world/install.py"
+        """*others*: further organizations that installed the App, and their installation ids."""
+        assert is_installed(), "The fake GitHub is not installed. Run: python tests/world/install.py"
         command = [str(node()), str(GITHUB / "gh-bench.mjs"), "--port", "0", "--others", json.dumps(others or {})]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line, "The GitHub bench ended at once; its errors are above."
+        assert line, "The fake GitHub did not start; its errors are above."
         ready = ServerInfo(**json.loads(line))
         return cls(process, ready, JsonClient(ready.url, REQUEST_TIMEOUT_S))
 
@@ -150,19 +146,19 @@ class FakeGitHub:
         return self.info.url
 
     def control(self, name: str, /, **body: Any) -> Any:
-        """What is not REST: pushes, CI, buttons, faults. The verbs are in github/gh/verbs.mjs."""
+        """A control request, such as a push, CI or a fault (github/gh/verbs.mjs)."""
         return self._request("POST", f"/_bench/{name}", body)
 
     def request_as(self, login: str, method: str, path: str, /, **body: Any) -> Any:
-        """What a person does through GitHub's own API."""
+        """A REST request of a person."""
         return self._request(method, path, body or None, Authorization=f"token {self.info.tokens[login]}")
 
     def state(self, repository: str, *parts: str) -> RepositoryState:
-        """All of *repository*, or these *parts* alone: what nobody looks at is not put together."""
+        """All of *repository*, or only these *parts*, which is faster."""
         return self._query("state", repo=repository, part=parts)
 
     def requests(self, repository: str | None = None, *names: str | None) -> list[Exchange]:
-        """Every request about *repository* under the installation's credentials, or those called *names* (None: its own)."""
+        """Requests about *repository* by the credentials *names*; None is the installation."""
         own = f"installation:{self.info.installation_id}"
         about = {} if repository is None else {"repo": repository}
         return list(
@@ -170,22 +166,22 @@ class FakeGitHub:
         )
 
     def traffic(self, match: str) -> list[Exchange]:
-        """Every request, whoever made it, whose "METHOD /path" matches."""
+        """Requests by any credentials whose "METHOD /path" matches."""
         return list(self._query("requests", match=match, bodies="1")["requests"])
 
     def redeliver_refused(self) -> int:
-        """Deliver again what the product did not take, as an App's owner may; how many deliveries that were."""
+        """Redeliver what the product refused, and count it."""
         return int(self.control("redeliver/refused")["count"])
 
     def redeliver(self, repository: str, event: str) -> None:
-        """Deliver every one of these once more, under its own id, as GitHub may."""
-        for one in self.state(repository)["deliveries"]:
-            if one["event"] == event:
-                self.control("redeliver", id=one["id"])
+        """Redeliver all deliveries of *event*, under their ids."""
+        for delivery in self.state(repository)["deliveries"]:
+            if delivery["event"] == event:
+                self.control("redeliver", id=delivery["id"])
 
     def deliver_push(self, repository: str, head: str) -> Any:
-        """Deliver the push to *head* before all else that is held back (`hooks`, paused); what the product answered."""
-        [push] = [one for one in self.state(repository)["deliveries"] if _is_push_to(one, head)]
+        """Deliver the push to *head* while deliveries are paused, and return the product's answer."""
+        [push] = [delivery for delivery in self.state(repository)["deliveries"] if _is_push_to(delivery, head)]
         return json.loads(self.control("release", id=push["id"])["answer"])
 
     def settle(self) -> None:
@@ -193,15 +189,12 @@ class FakeGitHub:
         self.control("settle")
 
     def fault(self, match: str, /, **order: Any) -> None:
-        """Let the next matching requests go wrong; see Faults in github/gh/traffic.mjs."""
+        """Make the next matching requests fail (github/gh/traffic.mjs)."""
         self.control("fault", match=match, **order)
 
     @contextmanager
     def hold_answers(self, match: str) -> Generator[Callable[[], str]]:
-        """Hold the answer to the next request that matches, once it is made, until the end of this.
-
-        What is given waits until it is held, and answers which request that is.
-        """
+        """Hold the response to the next matching request until the block ends; the yielded function waits for that request."""
         self.control("trap/lay", match=match, after=True, wait=30_000, hold=60_000)
         try:
             yield lambda: str(self.control("trap/caught")["line"])
@@ -214,10 +207,13 @@ class FakeGitHub:
     def deliveries_of(self, repository: str, event: str) -> list[dict[str, Any]]:
         """The payloads of this event about this repository, oldest first."""
         self.settle()
-        return [json.loads(one["body"]) for one in self.state(repository)["deliveries"] if one["event"] == event]
+        return [
+            json.loads(delivery["body"])
+            for delivery in self.state(repository)["deliveries"]
+            if delivery["event"] == event
+        ]
 
     def _query(self, what: str, **query: Any) -> Any:
-        """A list in *query* is said one by one."""
         return self._request("GET", f"/_bench/{what}?{urlencode(query, doseq=True)}")
 
     def _request(self, method: str, path: str, body: Any = None, **headers: str) -> Any:

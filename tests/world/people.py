@@ -1,12 +1,8 @@
-"""People, and what they do on GitHub: the half of the tester that acts.
-
-Does not look at what the product does (`pull_requests.py`). Invariant: everything goes through GitHub's own REST
-with the person's token, except pushes and buttons, which are verbs of the bench.
-"""
+"""People and what they do on GitHub, through its REST API or the fake's own control requests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from tests.world.fake_github import FakeGitHub, RequestRefused
 from tests.world.pull_requests import PullRequest, Repository
@@ -18,7 +14,7 @@ Files = Mapping[str, File]
 
 
 class Proposal(TypedDict, total=False):
-    """What a pull request says; all of it may be left out. `ci` maps a check's name to its conclusion."""
+    """A pull request's fields, all optional; `ci` maps check names to conclusions."""
 
     title: str
     body: str
@@ -28,35 +24,27 @@ class Proposal(TypedDict, total=False):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(NamedTuple):
     number: int
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
-    """`reactions` of it are seen through `Repository.reactions`."""
-
+class Comment(NamedTuple):
     id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(NamedTuple):
     id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """`words` are GitHub's, when it refused."""
-
+class Merge(NamedTuple):
     is_merged: bool
     message: str
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with an account. They act in *repository*, the one that this test is about."""
+    """A person who acts in *repository*."""
 
     login: str
     github: FakeGitHub
@@ -67,28 +55,34 @@ class Person:
         return Issue(made["number"], made["html_url"])
 
     def open_pull_request(self, files: Files, **proposal: Unpack[Proposal]) -> PullRequest:
-        """Push *files* to a branch and open a pull request from it. CI reports first, if there is any."""
+        """Push *files* to a branch, report CI, and open a pull request."""
         return self._open_pull_request(self.repository.name, files, proposal)
 
     def open_from_fork(self, files: Files, **proposal: Unpack[Proposal]) -> PullRequest:
-        """From the one fork that GitHub lets them have."""
+        """From this person's only fork."""
         try:
             fork = self.github.control("fork", repo=self.repository.name, **{"as": self.login})["full_name"]
         except RequestRefused:
             fork = f"{self.login}/{self.repository.name.partition('/')[2]}"
         return self._open_pull_request(fork, files, proposal)
 
+    def open_from_branch(self, branch: str, base: str = "main", **fields: Any) -> PullRequest:
+        """Open a pull request of a branch that was pushed before."""
+        body = {"title": "Retry uploads on 503", "body": "", **fields}
+        made = self._request("POST", "/pulls", head=branch, base=base, **body)
+        return PullRequest(self.repository, made["number"], self.repository.name, branch)
+
     def push(self, pull: PullRequest, files: Files, message: str = "Better") -> str:
-        """One more commit on the pull request's branch; answers its id."""
+        """Push a commit to the branch, and return its SHA."""
         return self._push(pull.source, pull.branch, files, message)
 
     def force_push(self, pull: PullRequest, files: Files) -> str:
-        """Throw the branch away and start again from main."""
+        """Replace the branch by one commit on main."""
         order = {"repo": pull.source, "branch": pull.branch, "files": files, "force": True, "as": self.login}
         return str(self.github.control("push", **order)["sha"])
 
     def reset_branch(self, pull: PullRequest, sha: str) -> None:
-        """Force the branch back to a commit that it was at."""
+        """Force the branch to an earlier commit."""
         order = {"repo": pull.source, "branch": pull.branch, "to": sha, "force": True, "as": self.login}
         self.github.control("push", **order)
 
@@ -98,9 +92,9 @@ class Person:
     def comment_on_line(self, pull: PullRequest, location: str, body: str) -> Comment:
         """At a line of the change ("upload.py:5")."""
         path, _, line = location.rpartition(":")
-        said = {"path": path, "line": int(line), "side": "RIGHT", "commit_id": pull.head, "body": body}
+        comment = {"path": path, "line": int(line), "side": "RIGHT", "commit_id": pull.head, "body": body}
         where = f"/repos/{self.repository.name}/pulls/{pull.number}/comments"
-        return Comment(self.github.request_as(self.login, "POST", where, **said)["id"])
+        return Comment(self.github.request_as(self.login, "POST", where, **comment)["id"])
 
     def edit_line_comment(self, comment: Comment, body: str) -> None:
         self._request("PATCH", f"/pulls/comments/{comment.id}", body=body)
@@ -110,14 +104,14 @@ class Person:
 
     def submit_review(self, pull: PullRequest, event: str, body: str = "") -> Review:
         """`APPROVE`, `REQUEST_CHANGES` or `COMMENT`, of the newest commit."""
-        said = {"event": event, "body": body, "commit_id": pull.head}
-        return Review(self._request("POST", f"/pulls/{pull.number}/reviews", **said)["id"])
+        review = {"event": event, "body": body, "commit_id": pull.head}
+        return Review(self._request("POST", f"/pulls/{pull.number}/reviews", **review)["id"])
 
     def edit_review(self, pull: PullRequest, review: Review, body: str) -> None:
         self._request("PUT", f"/pulls/{pull.number}/reviews/{review.id}", body=body)
 
     def dismiss_review(self, pull: PullRequest, review: Review) -> None:
-        self._request("PUT", f"/pulls/{pull.number}/reviews/{review.id}/dismissals", message="Not any more.")
+        self._request("PUT", f"/pulls/{pull.number}/reviews/{review.id}/dismissals", message="Outdated.")
 
     def edit(self, pull: PullRequest, **changes: str) -> None:
         self._request("PATCH", f"/pulls/{pull.number}", **changes)

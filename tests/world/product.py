@@ -1,8 +1,4 @@
-"""Starts the product as its users do: `assay serve` and `assay work`, or `assay up`, as real processes.
-
-Does not import the product. Invariant: the environment is exactly what is written here, and everything
-that was started is ended, children too.
-"""
+"""Runs the product as users do: `assay serve` and `assay work`, or `assay up`, as real processes."""
 
 import json
 import re
@@ -24,8 +20,7 @@ from tests.world.redis import RedisServer
 
 ASSAY = Path(sys.executable).parent / "assay"
 AUTHORITY = Path(__file__).with_name("authority.pem")
-"""The only one that is trusted here. Nothing in the tests speaks TLS, and reading all the usual ones takes a program longer
-than its whole talk with the played GitHub."""
+"""The only trusted authority: loading the system's takes long, and no test speaks TLS to it."""
 
 STORE_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 START_SECONDS = 30.0
@@ -51,19 +46,17 @@ FAST: Mapping[str, str] = {
     "ASSAY_MODEL_RETRY_DELAY": "0.05",
     "ASSAY_MODEL_TIMEOUT": "20",
 }
-"""Short where a test waits for it, long where a slow machine must not be taken for a broken one."""
+"""Short where tests wait, long where a slow machine must not fail."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line that the product logged."""
-
     source: str
     text: str
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The line's JSON; empty if it is none."""
+        """The JSON of the line, or nothing."""
         try:
             read = json.loads(self.text)
         except ValueError:
@@ -72,14 +65,13 @@ class LogLine:
 
     @property
     def is_warning(self) -> bool:
-        """Whether somebody would be woken up for it."""
         fields = self.fields
         return str(fields.get("level", "")).lower() in LOUD if fields else bool(TROUBLE.search(self.text))
 
 
 @dataclass
 class Log:
-    """What all processes wrote to stderr, in the order in which it came."""
+    """The stderr of all processes, in order."""
 
     lines: list[LogLine] = field(default_factory=list[LogLine])
 
@@ -87,9 +79,9 @@ class Log:
         return [f"{line.source}: {line.text}" for line in self.lines[since:] if line.is_warning]
 
     def tail(self, since: int = 0) -> str:
-        """The last lines, without the deliveries that were not for us."""
-        telling = [line for line in self.lines[since:] if line.fields.get("outcome") != "ignored"]
-        return "\n".join(f"{line.source}: {line.text[:600]}" for line in telling[-40:])
+        """The last lines, without ignored deliveries."""
+        lines = [line for line in self.lines[since:] if line.fields.get("outcome") != "ignored"]
+        return "\n".join(f"{line.source}: {line.text[:600]}" for line in lines[-40:])
 
     def add(self, source: str, text: str) -> None:
         self.lines.append(LogLine(source, text.rstrip("\n")))
@@ -124,19 +116,19 @@ class Process:
 
     @property
     def url(self) -> str | None:
-        """Where it listens, once it said so."""
-        said = [LogLine(self.command, text).fields for text in list(self.printed)]
-        return next((str(one["url"]) for one in said if one.get("event") == "listening"), None)
+        """The address that it printed."""
+        lines = [LogLine(self.command, text).fields for text in list(self.printed)]
+        return next((str(fields["url"]) for fields in lines if fields.get("event") == "listening"), None)
 
     def kill(self) -> None:
-        """A machine that dies: SIGKILL for the process and all its children at once."""
+        """SIGKILL the process and all its children."""
         family = [self.popen.pid, *descendants(self.popen.pid)]
         for pid in family:
             _signal(pid, signal.SIGKILL)
         self._wait()
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """As a user or a platform stops it, and SIGKILL for what is still there afterwards. Answers the status."""
+        """Stop it as a platform does, SIGKILL what is left, and return the status."""
         family = descendants(self.popen.pid)
         self.popen.send_signal(number)
         try:
@@ -155,7 +147,7 @@ class Process:
         return status
 
     def _follow(self, stream: IO[str] | None, take: Callable[[str], None]) -> None:
-        """Read *stream* to its end, in a thread, so that the process never blocks on a full pipe."""
+        """Read *stream* in a thread, so that the process never blocks on a full pipe."""
         assert stream is not None
 
         def read() -> None:
@@ -174,7 +166,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 @dataclass
 class Product:
-    """The running product: a door, and workers that may be killed and started again."""
+    """The running product: a web server and workers."""
 
     environment: Mapping[str, str]
     log: Log = field(default_factory=Log)
@@ -200,9 +192,9 @@ class Product:
 
     @property
     def url(self) -> str:
-        found = next((one.url for one in self.processes if one.url), None)
-        assert found, f"The product does not listen.\n{self.log.tail()}"
-        return found
+        url = next((process.url for process in self.processes if process.url), None)
+        assert url, f"The product does not listen.\n{self.log.tail()}"
+        return url
 
     @property
     def webhook_url(self) -> str:
@@ -213,9 +205,9 @@ class Product:
         self.processes.append(process)
         return process
 
-    def kill(self, command: str) -> None:
-        """SIGKILL every process of this command, with its children."""
-        for process in [one for one in self.processes if one.command == command]:
+    def kill(self, *commands: str) -> None:
+        """SIGKILL the processes of these commands."""
+        for process in [process for process in self.processes if process.command in commands]:
             process.kill()
             self.processes.remove(process)
 
@@ -232,17 +224,19 @@ class Product:
             time.sleep(0.02)
 
     def assert_alive(self) -> None:
-        """Fail at once, with the reason, when a process has ended by itself."""
-        ended = [(one.command, status) for one in self.processes if (status := one.popen.poll()) is not None]
+        """Fail with the reason when a process has ended."""
+        ended = [
+            (process.command, status) for process in self.processes if (status := process.popen.poll()) is not None
+        ]
         assert not ended, "\n".join([f"Ended: {ended}", self.log.tail(), *self.crashes()])
 
     def crashes(self) -> list[str]:
-        """The tracebacks that the product wrote for whoever runs it."""
+        """The tracebacks that the product wrote."""
         folder = Path(self.environment["ASSAY_DATA_DIR"]) / "logs"
         return [path.read_text(encoding="utf-8")[-4000:] for path in sorted(folder.glob("*.log"))]
 
     def _is_ready(self) -> bool:
-        urls = [one.url for one in self.processes if one.url]
+        urls = [process.url for process in self.processes if process.url]
         try:
             return bool(urls) and httpx.get(f"{urls[0]}/readyz", timeout=5).is_success
         except httpx.HTTPError:
@@ -250,7 +244,7 @@ class Product:
 
 
 def run_assay(environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """One `assay` command that ends by itself."""
+    """Run one `assay` command to its end."""
     command = [str(ASSAY), *arguments]
     return subprocess.run(command, env=dict(environment), capture_output=True, text=True, timeout=60, check=False)
 
@@ -258,8 +252,8 @@ def run_assay(environment: Mapping[str, str], *arguments: str) -> subprocess.Com
 def build_environment(
     ready: ServerInfo, model_url: str, redis: RedisServer, changes: Mapping[str, str]
 ) -> dict[str, str]:
-    """All that the product is told. In *changes*, an empty value takes a variable away."""
-    everything = {
+    """The product's environment; an empty value in *changes* removes a variable."""
+    variables = {
         "REDIS_URL": redis.url,
         "ASSAY_DATA_DIR": str(redis.folder / "data"),
         "ASSAY_APP_ID": str(ready.app_id),
@@ -274,4 +268,4 @@ def build_environment(
         **FAST,
         **changes,
     }
-    return {name: value for name, value in everything.items() if value}
+    return {name: value for name, value in variables.items() if value}

@@ -1,14 +1,12 @@
-"""What can be seen of a repository and its pull requests on GitHub: the half of the tester that looks.
-
-Does not wait (`world.py` does). Invariant: every property asks GitHub anew.
-"""
+"""What can be seen of repositories and pull requests on GitHub; each property asks again."""
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tests.world.fake_github import CheckRun, FakeGitHub
+from tests.world.fake_github import CheckRun, Exchange, FakeGitHub
 
 CHECK_NAME = "Assay"
 DRAFT_TITLE = "Draft: judged when it is ready"
@@ -19,7 +17,7 @@ CHECK_JSON = re.compile(
 
 
 class CheckLine(NamedTuple):
-    """A check run in one line, as the merge box shows it."""
+    """A check run as the merge box shows it."""
 
     status: str
     conclusion: str | None
@@ -28,7 +26,7 @@ class CheckLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CiCheck:
-    """Another App's check run that is not done yet."""
+    """An unfinished check run of another App."""
 
     repository: "Repository"
     id: int
@@ -40,7 +38,7 @@ class CiCheck:
 
 @dataclass(frozen=True)
 class Repository:
-    """`name` is "owner/name", `id` GitHub's number for it. `home`: the installation that sees it, if it is not the usual one."""
+    """`name` is "owner/name"; `installation` is set if it is another than the default one."""
 
     github: FakeGitHub
     name: str
@@ -49,25 +47,35 @@ class Repository:
 
     @property
     def checks(self) -> list[CheckRun]:
-        """All check runs called Assay, oldest first."""
+        """Assay's check runs, oldest first."""
         return [run for run in self.github.state(self.name, "check_runs")["check_runs"] if run["name"] == CHECK_NAME]
 
     @property
     def open_checks(self) -> list[CheckRun]:
-        """All that somebody waits for; a draft waits for its author."""
+        """Unfinished check runs, but for drafts."""
         return [run for run in self.checks if run["status"] != "completed" and run["output"]["title"] != DRAFT_TITLE]
 
+    @property
+    def requests(self) -> list[Exchange]:
+        """The product's requests about this repository."""
+        return self.github.requests(self.name)
+
+    def push(self, branch: str, files: Mapping[str, Any], start: str | None = None, **options: Any) -> str:
+        """Push a commit to a branch, which begins at *start*, and return its SHA."""
+        order = {"repo": self.name, "branch": branch, "files": files, **({"from": start} if start else {}), **options}
+        return str(self.github.control("push", **order)["sha"])
+
     def report_ci(self, sha: str, name: str, conclusion: str, report: str = "", **more: str) -> None:
-        """Another App's check run, done. `log`: the job's log."""
+        """A finished check run of another App; `log` is the job's log."""
         output = {"title": name, "summary": report or f"{name}: {conclusion}"}
         self.github.control("ci", repo=self.name, sha=sha, name=name, conclusion=conclusion, output=output, **more)
 
     def hold_workflow(self, sha: str, workflow: str) -> None:
-        """A workflow that somebody has to approve before it runs."""
+        """Add a workflow that awaits approval."""
         self.github.control("hold", repo=self.name, sha=sha, workflow=workflow)
 
     def approve_workflow(self, sha: str, job: str) -> CiCheck:
-        """It runs now, as this job."""
+        """Approve the workflow, which then runs as *job*."""
         return CiCheck(self, self.github.control("approve", repo=self.name, sha=sha, name=job)["id"])
 
     def start_ci(self, sha: str, name: str) -> CiCheck:
@@ -75,20 +83,20 @@ class Repository:
         return CiCheck(self, made["id"])
 
     def add_to_merge_queue(self, *pulls: "PullRequest", **options: Any) -> "MergeGroup":
-        """The merge queue tries a pull request. `on`: behind another group; `squash`; `files`: how conflicts were resolved."""
+        """Options: `on` (behind another group), `squash`, `files` (a conflict resolution)."""
         order = {"repo": self.name, "pulls": [pull.number for pull in pulls], **options}
         made = self.github.control("merge-group", **order)
         return MergeGroup(self, made["head_sha"], made["head_ref"])
 
     def reactions(self, comment_id: int) -> list[tuple[str, str]]:
-        """Who reacted to a comment, and how: [("assay[bot]", "eyes")]."""
+        """Reactions to a comment, such as ("assay[bot]", "eyes")."""
         path = f"/repos/{self.name}/issues/comments/{comment_id}/reactions"
-        return [(one["user"]["login"], one["content"]) for one in self.github.request_as("alice", "GET", path)]
+        return [(entry["user"]["login"], entry["content"]) for entry in self.github.request_as("alice", "GET", path)]
 
 
 @dataclass(frozen=True)
 class PullRequest:
-    """One pull request. `source` is the repository that its branch is in."""
+    """A pull request whose branch is in the repository `source`."""
 
     repository: Repository
     number: int
@@ -96,7 +104,7 @@ class PullRequest:
     branch: str
 
     def in_repository(self, moved: Repository) -> "PullRequest":
-        """The same one, in the repository as it is called now."""
+        """The pull request in its renamed or transferred repository."""
         return PullRequest(moved, self.number, moved.name, self.branch)
 
     @property
@@ -109,7 +117,7 @@ class PullRequest:
 
     @property
     def check(self) -> CheckLine:
-        """The newest Assay check of the head commit; fails if there is none."""
+        """The newest Assay check run of the head."""
         return _check_line(self.check_run)
 
     @property
@@ -121,27 +129,29 @@ class PullRequest:
 
     @property
     def comments(self) -> list[tuple[str, str]]:
-        """Who said what in the conversation, oldest first."""
+        """Author and text of all comments, oldest first."""
         path = f"/repos/{self.repository.name}/issues/{self.number}/comments"
-        return [(one["user"]["login"], one["body"]) for one in self.repository.github.request_as("alice", "GET", path)]
+        return [
+            (entry["user"]["login"], entry["body"]) for entry in self.repository.github.request_as("alice", "GET", path)
+        ]
 
     @property
     def command_replies(self) -> list[str]:
-        """What Assay answered to commands. What it tells an agent begins with the agent's name."""
+        """Assay's comments, but for those to an agent."""
         return [body for login, body in self.comments if login == "assay[bot]" and not body.startswith("@")]
 
     @property
     def reviewers(self) -> list[str]:
-        """Whose review was asked for and not given yet."""
-        return [one["login"] for one in self.view["requested_reviewers"]]
+        """Logins with a pending review request."""
+        return [item["login"] for item in self.view["requested_reviewers"]]
 
     @property
     def labels(self) -> list[str]:
-        return [one["name"] for one in self.view["labels"]]
+        return [item["name"] for item in self.view["labels"]]
 
     @property
     def text(self) -> str:
-        """All that a reader finds on the check's page: title, summary, text, annotations."""
+        """The check's whole page: title, summary, text, annotations."""
         run = self.check_run
         output = run["output"]
         notes = [f"{note['path']}:{note['start_line']}: {note['message']}" for note in run["annotations"]]
@@ -149,38 +159,44 @@ class PullRequest:
 
     @property
     def verdict(self) -> Any:
-        """The machine-readable verdict on the check."""
-        return _verdict_in(self.check_run["output"]["text"] or "")
+        """The verdict in the check run's text."""
+        return _read_json(VERDICT_JSON, self.check_run["output"]["text"] or "")
 
     @property
     def check_json(self) -> Any:
-        """What the check says to programs, whatever it says."""
+        """The JSON block at the end of the check run's text."""
         return read_check_json(self.check_run)
 
     def check_runs_of(self, sha: str) -> list[CheckRun]:
         return [run for run in self.repository.checks if run["head_sha"] == sha]
 
     def checks_of(self, sha: str) -> list[CheckLine]:
-        """Every Assay check of this commit, oldest first. More than one is one too many."""
         return [_check_line(run) for run in self.check_runs_of(sha)]
 
+    @property
+    def conclusions(self) -> list[str | None]:
+        """Of all Assay check runs of the head commit, oldest first."""
+        return self.conclusions_of(self.head)
+
+    def conclusions_of(self, sha: str) -> list[str | None]:
+        return [run["conclusion"] for run in self.check_runs_of(sha)]
+
     def press_button(self, identifier: str, by: str = "alice") -> None:
-        """One of our own buttons."""
+        """Press one of Assay's buttons."""
         order = {"check_run": self.check_run["id"], "identifier": identifier, "as": by}
         self.repository.github.control("press", button="action", **order)
 
     def press_rerun_all(self) -> None:
-        """The button above all checks of our App."""
+        """Press the button above all check runs of the App."""
         self.repository.github.control("press", button="rerun_all", check_run=self.check_run["id"])
 
     def press_rerun(self) -> None:
-        """The button beside the check."""
         self.repository.github.control("press", button="rerun", check_run=self.check_run["id"])
 
 
 @dataclass(frozen=True)
 class MergeGroup:
-    """One commit that the merge queue tries. `ref`: what the queue calls its branch."""
+    """A commit of the merge queue; `ref` is its branch."""
 
     repository: Repository
     sha: str
@@ -188,7 +204,6 @@ class MergeGroup:
 
     @property
     def checks(self) -> list[CheckLine]:
-        """Every Assay check of this commit, oldest first. More than one is one too many."""
         return [_check_line(run) for run in self._runs]
 
     @property
@@ -202,12 +217,11 @@ class MergeGroup:
 
     @property
     def verdict(self) -> Any:
-        """The machine-readable block of the check, where the group itself was judged."""
-        return _verdict_in(self._runs[-1]["output"]["text"] or "")
+        """The verdict on the group itself."""
+        return _read_json(VERDICT_JSON, self._runs[-1]["output"]["text"] or "")
 
     @property
     def check_json(self) -> Any:
-        """What the check says to programs, whatever it says."""
         return read_check_json(self._runs[-1])
 
     @property
@@ -219,11 +233,10 @@ class MergeGroup:
         return [run for run in self.repository.checks if run["head_sha"] == self.sha]
 
     def press_rerun(self) -> None:
-        """The button beside the check."""
         self.repository.github.control("press", button="rerun", check_run=self._runs[-1]["id"])
 
     def end(self, reason: str) -> list[str]:
-        """GitHub gives it up: `merged`, `dequeued` or `invalidated`. What stands in the way; merging is refused by it."""
+        """End the group as `merged`, `dequeued` or `invalidated`; the obstacles refuse a merge."""
         ended = self.repository.github.control("merge-group/end", head_sha=self.sha, reason=reason)
         return list(ended["complaints"])
 
@@ -233,13 +246,10 @@ def _check_line(run: CheckRun) -> CheckLine:
 
 
 def read_check_json(run: CheckRun) -> Any:
-    text = run["output"]["text"] or ""
-    block = CHECK_JSON.search(text)
-    assert block, f"The check says nothing to programs at its end:\n{text}"
-    return json.loads(block["json"])
+    return _read_json(CHECK_JSON, run["output"]["text"] or "")
 
 
-def _verdict_in(text: str) -> Any:
-    block = VERDICT_JSON.search(text)
-    assert block, f"The check holds no verdict in JSON:\n{text}"
+def _read_json(pattern: re.Pattern[str], text: str) -> Any:
+    block = pattern.search(text)
+    assert block, f"There is no such JSON block:\n{text}"
     return json.loads(block["json"])

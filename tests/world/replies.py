@@ -1,8 +1,4 @@
-"""What the scripted model says: replies of the schema that the judge asks for.
-
-Does not decide anything. Invariant: a reply built here fits `worker.judge.llm.reply`, and its scores are on the
-side of its decision.
-"""
+"""Builds model replies that fit the schema of the judge."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,7 +9,7 @@ GOOD, BAD = 8, 2
 
 
 def accept(*locations: str, criteria: int = 1, **changes: Any) -> dict[str, Any]:
-    """Every criterion (AC1 ...) is met at the first of *places* ("upload.py:7"); *changes* replace fields."""
+    """All criteria (AC1 ...) are met at the first of *locations* ("upload.py:7"); *changes* replace fields."""
     return {
         "criteria": _criteria("met", criteria, locations[:1]),
         "scores": _scores(GOOD),
@@ -28,7 +24,7 @@ def accept(*locations: str, criteria: int = 1, **changes: Any) -> dict[str, Any]
 
 
 def reject(category: str, *locations: str, criteria: int = 1, **changes: Any) -> dict[str, Any]:
-    """*category* stands against it at *places*; without any place the criteria are missing."""
+    """A reject of *category* at *locations*; without any, the criteria are missing."""
     return {
         "criteria": _criteria("partial" if locations else "missing", criteria, locations[:1]),
         "scores": _scores(BAD),
@@ -56,20 +52,20 @@ def cannot_tell(criteria: int = 1, **changes: Any) -> dict[str, Any]:
     }
 
 
-def _criteria(status: str, count: int, places: Iterable[str]) -> list[Mapping[str, Any]]:
-    evidence = _pointers(places)
+def _criteria(status: str, count: int, locations: Iterable[str]) -> list[Mapping[str, Any]]:
+    evidence = _pointers(locations)
     return [{"id": f"AC{number}", "status": status, "evidence": evidence} for number in range(1, count + 1)]
 
 
 def _scores(score: int) -> list[Mapping[str, Any]]:
-    words = {"reasoning": "It was looked at.", "improvement": "Little."}
-    return [{"criterion": one.id, "score": score, **words} for one in load_rubric().criteria]
+    texts = {"reasoning": "It was looked at.", "improvement": "Little."}
+    return [{"criterion": criterion.id, "score": score, **texts} for criterion in load_rubric().criteria]
 
 
-def _pointers(places: Iterable[str]) -> list[Mapping[str, Any]]:
-    return [_pointer(*place.rsplit(":", 1)) for place in places]
+def _pointers(locations: Iterable[str]) -> list[Mapping[str, Any]]:
+    return [_pointer(*location.rsplit(":", 1)) for location in locations]
 
 
 def _pointer(path: str, line: str) -> Mapping[str, Any]:
-    """The world's model quotes the line when it has read it."""
+    """The fake model adds the quote."""
     return {"path": path, "line": int(line), "end_line": None, "side": "head", "quote": "", "note": "here"}

@@ -1,8 +1,4 @@
-"""Posts deliveries to the product's door by hand: forged, broken, repeated, or as GitHub would.
-
-Does not go through the bench, whose own deliveries are always well-formed. Invariant: unless the test says
-otherwise, a delivery is signed with the App's secret and has an id of its own.
-"""
+"""Sends webhook deliveries to the product directly: forged, broken, repeated, or as GitHub sends them."""
 
 import hmac
 import json
@@ -15,21 +11,17 @@ from uuid import uuid4
 import httpx
 
 SECONDS = 30.0
-FRESH = httpx.Limits(
-    keepalive_expiry=1
-)  # the server ends an idle connection after five: who sends just then gets no answer
+FRESH = httpx.Limits(keepalive_expiry=1)  # the server closes idle connections after five seconds
 
 
 @dataclass(frozen=True)
 class WebhookSender:
-    """Knows the door and the secret."""
-
     client: httpx.Client
     secret: str
 
     @classmethod
     def to(cls, url: str, secret: str) -> Self:
-        plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used; the usual one takes 30 ms to read its roots
+        plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # unused, but cheaper than the default
         return cls(httpx.Client(base_url=url, timeout=SECONDS, verify=plain, limits=FRESH), secret)
 
     def send(self, event: str, payload: Mapping[str, Any], **headers: str) -> httpx.Response:
@@ -47,7 +39,7 @@ class WebhookSender:
         return self.client.post("/github/webhooks", content=body, headers=_raw(named))
 
     def status(self, path: str) -> int:
-        """What `/livez` and the like answer."""
+        """The status of a GET, such as of `/livez`."""
         return self.client.get(path).status_code
 
     def signature(self, body: bytes, secret: str | None = None) -> str:
@@ -55,5 +47,5 @@ class WebhookSender:
 
 
 def _raw(headers: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
-    """As bytes: a forged header need not be ASCII."""
+    """As bytes, because a forged header need not be ASCII."""
     return [(name.encode(), value) for name, value in headers.items()]

@@ -1,4 +1,4 @@
-"""What the played servers promise, and the line, the program and the replies that they need."""
+"""The fake Anthropic, the private Redis, the JSON client and the choice of Node."""
 
 import json
 import socket
@@ -38,12 +38,12 @@ def store() -> Iterator[RedisServer]:
     server.end()
 
 
-def ask(model: FakeAnthropic, question: str = "Is it right?") -> httpx.Response:
-    body = {"system": [{"type": "text", "text": "You judge."}], "messages": [{"role": "user", "content": question}]}
+def ask(model: FakeAnthropic, prompt: str = "Is it right?") -> httpx.Response:
+    body = {"system": [{"type": "text", "text": "You judge."}], "messages": [{"role": "user", "content": prompt}]}
     return httpx.post(f"{model.url}/v1/messages", json=body, headers={"x-api-key": "k"}, timeout=5)
 
 
-def test_replies_come_in_the_order_of_the_script(model: FakeAnthropic) -> None:
+def test_scripted_replies_come_in_order(model: FakeAnthropic) -> None:
     model.reply_with_error(529).reply_with_error(429, retry_after=1).reply_with(
         {"decision": "accept"}, cache_read_input_tokens=7
     )
@@ -58,26 +58,26 @@ def test_replies_come_in_the_order_of_the_script(model: FakeAnthropic) -> None:
     model.assert_script_done()
 
 
-def test_a_function_of_the_question_speaks_when_the_script_is_over(model: FakeAnthropic) -> None:
+def test_reply_function_answers_after_the_script(model: FakeAnthropic) -> None:
     model.reply_with("first").reply_by(lambda asked: asked.text.upper())
 
     assert [ask(model).json()["content"][0]["text"] for _ in range(2)] == ["first", "YOU JUDGE.\nIS IT RIGHT?"]
     model.assert_script_done()
 
 
-def test_a_question_outside_the_script_fails_the_test(model: FakeAnthropic) -> None:
+def test_unexpected_model_request_fails_the_test(model: FakeAnthropic) -> None:
     assert ask(model).status_code == 400
-    with pytest.raises(AssertionError, match="question 1 was not in the script"):
+    with pytest.raises(AssertionError, match="request 1 was not in the script"):
         model.assert_script_done()
 
 
-def test_a_reply_that_nobody_asked_for_fails_the_test(model: FakeAnthropic) -> None:
+def test_unused_scripted_reply_fails_the_test(model: FakeAnthropic) -> None:
     model.reply_with("never")
     with pytest.raises(AssertionError, match="1 scripted replies were never asked for"):
         model.assert_script_done()
 
 
-def test_a_broken_reply_is_a_broken_connection_or_no_json(model: FakeAnthropic) -> None:
+def test_reply_can_break_the_connection_or_be_no_json(model: FakeAnthropic) -> None:
     model.break_connection().reply_with_html()
     with pytest.raises(httpx.RemoteProtocolError):
         ask(model)
@@ -85,7 +85,7 @@ def test_a_broken_reply_is_a_broken_connection_or_no_json(model: FakeAnthropic) 
 
 
 @pytest.mark.slow
-def test_redis_keeps_its_data_through_a_kill(store: RedisServer) -> None:
+def test_redis_keeps_its_data_when_killed(store: RedisServer) -> None:
     with store.client as client:
         client.set("k", "v")
     store.kill()
@@ -96,7 +96,7 @@ def test_redis_keeps_its_data_through_a_kill(store: RedisServer) -> None:
         assert client.get("k") == "v"
 
 
-def test_a_frozen_redis_hangs_and_thaws(store: RedisServer) -> None:
+def test_frozen_redis_hangs_and_thaws(store: RedisServer) -> None:
     impatient = redis.Redis(unix_socket_path=str(store.socket), socket_timeout=0.1, retry=Retry(NoBackoff(), 0))
     with impatient, store.freeze(), pytest.raises(redis.TimeoutError):
         impatient.get("k")
@@ -104,16 +104,14 @@ def test_a_frozen_redis_hangs_and_thaws(store: RedisServer) -> None:
         assert client.get("k") is None
 
 
-# What a line to a server of the tests promises
+# The JSON client
 
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
     meeting: Barrier | None = None
-    """What every question waits at."""
 
     hangs_up = False
-    """After each answer, without a word."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -149,53 +147,51 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def line(server: Server) -> Iterator[JsonClient]:
+def client(server: Server) -> Iterator[JsonClient]:
     made = JsonClient(f"http://127.0.0.1:{server.server_port}", 10)
     yield made
     made.close()
 
 
-def test_question_after_question_goes_over_one_connection(server: Server, line: JsonClient) -> None:
-    answers = [line.request("POST", "/", {"n": number}) for number in range(3)]
+def test_client_reuses_one_connection(server: Server, client: JsonClient) -> None:
+    answers = [client.request("POST", "/", {"n": number}) for number in range(3)]
     assert [answer.json() for answer in answers] == [{"n": 0}, {"n": 1}, {"n": 2}]
     assert len(server.callers) == 3
     assert len({*server.callers}) == 1
 
 
-def test_what_is_refused_is_an_answer_and_keeps_the_connection(server: Server, line: JsonClient) -> None:
-    assert line.request("POST", "/nothing", ["ä"]).status == 404
-    assert line.request("POST", "/", ["ä"]).text == json.dumps(["ä"])
+def test_error_response_keeps_the_connection(server: Server, client: JsonClient) -> None:
+    assert client.request("POST", "/nothing", ["ä"]).status == 404
+    assert client.request("POST", "/", ["ä"]).text == json.dumps(["ä"])
     assert len({*server.callers}) == 1
 
 
-def test_another_connection_takes_the_place_of_one_that_the_server_closed(server: Server, line: JsonClient) -> None:
+def test_client_replaces_a_closed_connection(server: Server, client: JsonClient) -> None:
     server.hangs_up = True
-    assert line.request("POST", "/", 1).json() == 1
-    [(connection, _)] = line.idle
-    assert connection.sock.recv(1, socket.MSG_PEEK) == b"", "it has closed it"
-    assert line.request("POST", "/", 2).json() == 2
+    assert client.request("POST", "/", 1).json() == 1
+    [(connection, _)] = client.idle
+    assert connection.sock.recv(1, socket.MSG_PEEK) == b"", "closed by the server"
+    assert client.request("POST", "/", 2).json() == 2
     assert len({*server.callers}) == 2
 
 
-def test_another_connection_takes_the_place_of_one_that_the_server_may_be_about_to_close(
-    server: Server, line: JsonClient
-) -> None:
-    assert line.request("POST", "/", 1).json() == 1
-    [(connection, since)] = line.idle
-    line.idle[0] = connection, since - LONGEST_IDLE_S
-    assert line.request("POST", "/", 2).json() == 2
+def test_client_replaces_a_connection_that_was_idle_too_long(server: Server, client: JsonClient) -> None:
+    assert client.request("POST", "/", 1).json() == 1
+    [(connection, since)] = client.idle
+    client.idle[0] = connection, since - LONGEST_IDLE_S
+    assert client.request("POST", "/", 2).json() == 2
     assert len({*server.callers}) == 2
 
 
-def test_two_threads_speak_at_the_same_time_each_over_its_own_connection(server: Server, line: JsonClient) -> None:
+def test_each_thread_uses_its_own_connection(server: Server, client: JsonClient) -> None:
     server.meeting = Barrier(2)
     with ThreadPoolExecutor(2) as threads:
-        asked = [threads.submit(line.request, "POST", "/", number) for number in range(2)]
-        assert [one.result().json() for one in asked] == [0, 1]
+        responses = [threads.submit(client.request, "POST", "/", number) for number in range(2)]
+        assert [future.result().json() for future in responses] == [0, 1]
     assert len({*server.callers}) == 2
 
 
-# Node comes with the test dependencies, the same on every machine
+# Node
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -208,41 +204,41 @@ for command in ([str(node())], npm()):
 WHICH = "from tests.world.node import node; print(node())"
 
 
-def run_python(what: str, path: Path, *options: str) -> str:
+def run_python(code: str, path: Path, *options: str) -> str:
     environ = {"PATH": str(path), "HOME": str(path)}
-    command = [sys.executable, *options, "-c", what]
-    told = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
-    assert told.returncode == 0, told.stderr
-    return told.stdout
+    command = [sys.executable, *options, "-c", code]
+    process = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
-def test_a_machine_without_node_uses_the_one_that_was_installed(tmp_path: Path) -> None:
+def test_installed_node_is_used_without_one_on_path(tmp_path: Path) -> None:
     versions = run_python(VERSIONS, tmp_path).split()
     assert versions[0].startswith("v")
     assert versions[1][0].isdigit()
 
 
-def test_a_machine_with_another_node_uses_the_one_that_was_installed(tmp_path: Path) -> None:
+def test_installed_node_is_preferred_to_the_one_on_path(tmp_path: Path) -> None:
     (tmp_path / "node").symlink_to(node())
     assert run_python(WHICH, tmp_path).strip() == str(node()) != str(tmp_path / "node")
 
 
-def test_where_none_was_installed_it_is_the_machines(tmp_path: Path) -> None:
+def test_node_on_path_is_used_when_none_is_installed(tmp_path: Path) -> None:
     (tmp_path / "node").symlink_to(node())
     assert run_python(WHICH, tmp_path, "-S").strip() == str(tmp_path / "node")
 
 
-# The scripted model's replies are of the schema that the judge asks for
+# Scripted replies and the sample project
 
 
 @pytest.mark.parametrize(
     "reply", [accept("a.py:1"), accept("a.py:1", criteria=3), reject("weak_test", "a.py:1"), cannot_tell()], ids=str
 )
-def test_a_built_reply_is_a_whole_reply(reply: object) -> None:
+def test_built_reply_fits_the_schema(reply: object) -> None:
     ReplyDocument.model_validate_json(json.dumps(reply), strict=True)
 
 
-def test_the_lines_that_the_stories_cite_are_there() -> None:
+def test_cited_lines_exist_in_the_sample_project() -> None:
     stub, retry = STUB["upload.py"].splitlines(), RETRY["upload.py"].splitlines()
     assert [stub[number - 1] for number in STUB_LINES][::2] == ["def retry(data: bytes) -> int:", "    pass"]
     path, line = RETRY_AT.split(":")

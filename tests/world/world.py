@@ -1,23 +1,20 @@
-"""The world of one conversation: people, GitHub, the model, the product, and what must hold at the end.
-
-Does not assert what a story is about. Invariant: a story that ends well left nothing behind: no violation of
-GitHub's contract, no surprise for the model, no delivery refused, no error in the product's log.
-"""
+"""The world of one conversation: GitHub, the model, Redis, the product, and what must hold at the end."""
 
 import json
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Unpack
+from subprocess import CompletedProcess
+from typing import Any, TypeVar, Unpack
 from uuid import uuid4
 
 from tests.world.changes import PROJECT, RETRY
 from tests.world.contract import find_violations
 from tests.world.fake_anthropic import FakeAnthropic, HeldReply, Reply
-from tests.world.fake_github import Delivery, FakeGitHub
+from tests.world.fake_github import FakeGitHub
 from tests.world.people import Comment, Files, Person, Proposal
-from tests.world.product import Product
+from tests.world.product import Product, run_assay
 from tests.world.pull_requests import PullRequest, Repository
 from tests.world.redis import RedisServer
 from tests.world.sender import WebhookSender
@@ -27,14 +24,15 @@ from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
 
 IDLE_TIMEOUT_S = 40.0
-"""How long a world may take to settle before the test calls it broken."""
+"""The longest that a world may take to become idle."""
 
 POLL_S = 0.03
+Result = TypeVar("Result")
 
 
 @dataclass
 class World:
-    """One test's world. `repository(...)` comes first, then people act in it."""
+    """The world of one test."""
 
     github: FakeGitHub
     product: Product
@@ -50,34 +48,32 @@ class World:
         self.github.clear_faults()
         self.github.control("hooks", url=self.product.webhook_url, paused=False, copies=1)
 
-    # --- the stage ------------------------------------------------------------------------------
-
     def create_repository(
         self, files: Files | None = None, installation: int | None = None, **options: Any
     ) -> Repository:
-        """A new repository whose main branch requires Assay, unless `protect=[]`; *home*: another owner's installation."""
+        """Create a repository whose main branch requires Assay, unless `protect=[]`."""
         name = f"widgets-{uuid4().hex[:8]}"
         order = {"protect": ["Assay"], **options}
-        made = self.github.control("repo", name=name, files=dict(files or {"README.md": "# Widgets\n"}), **order)
-        repository = Repository(self.github, made["full_name"], made["id"], installation)
+        created = self.github.control("repo", name=name, files=dict(files or {"README.md": "# Widgets\n"}), **order)
+        repository = Repository(self.github, created["full_name"], created["id"], installation)
         self._repositories.append(repository)
         return repository
 
     def forget_repository(self, repository: Repository) -> None:
-        """Nothing is expected of this repository any more: the story took it away."""
+        """Expect nothing of this repository from now on."""
         self._repositories.remove(repository)
 
     def move_repository(self, repository: Repository, installation: int | None = None, **where: str) -> Repository:
-        """It is called another `name` from now on, or belongs to another `owner`: another installation's, whose number is *home*."""
-        made = self.github.control("move", repo=repository.name, **where)
-        moved = Repository(self.github, made["full_name"], made["id"], installation)
+        """Give it another `name`, or another `owner` with this *installation*."""
+        moved_to = self.github.control("move", repo=repository.name, **where)
+        moved = Repository(self.github, moved_to["full_name"], moved_to["id"], installation)
         self._repositories[self._repositories.index(repository)] = moved
         self._old_names.append(repository.name)
         return moved
 
     @property
     def repository(self) -> Repository:
-        """The newest repository; one with the usual project is made when the story did not ask for any."""
+        """The newest repository; the sample project if there is none yet."""
         return self._repositories[-1] if self._repositories else self.create_repository(PROJECT)
 
     @cached_property
@@ -85,18 +81,13 @@ class World:
         return self.person("copilot-swe-agent[bot]")
 
     @cached_property
-    def dependabot(self) -> Person:
-        """A bot that is no coding agent."""
-        return self.person("dependabot[bot]")
-
-    @cached_property
     def alice(self) -> Person:
-        """Administers."""
+        """An administrator."""
         return self.person("alice")
 
     @cached_property
     def bob(self) -> Person:
-        """May write."""
+        """A writer."""
         return self.person("bob")
 
     @cached_property
@@ -109,15 +100,14 @@ class World:
 
     @cached_property
     def webhook_sender(self) -> WebhookSender:
-        """Deliveries made by hand."""
         return WebhookSender.to(self.product.url, self.github.info.webhook_secret)
 
-    # --- steps that stories share: an act, what the model says to it, and all that follows ----------
+    # --- an action, the model's replies, and waiting for the results -----------------------------
 
     def open_and_judge(
         self, *replies: Reply, files: Files = RETRY, by: Person | None = None, **proposal: Unpack[Proposal]
     ) -> PullRequest:
-        """A pull request of the agent, or of *by*."""
+        """Open a pull request of the agent or of *by*."""
         self._script(replies)
         pull = (by or self.agent).open_pull_request(files, **proposal)
         self.wait_until_idle()
@@ -126,28 +116,32 @@ class World:
     def open_and_hold_model(
         self, reply: Reply, files: Files = RETRY, by: Person | None = None, **proposal: Unpack[Proposal]
     ) -> tuple[HeldReply, PullRequest]:
-        """A pull request about which the model still thinks: *reply* arrives when the story says so."""
-        thought = self.model.hold_reply(reply)
+        """Open a pull request whose model reply waits for its release."""
+        held_reply = self.model.hold_reply(reply)
         pull = (by or self.agent).open_pull_request(files, **proposal)
-        thought.wait_for_request(90)
-        return thought, pull
+        held_reply.wait_for_request(90)
+        return held_reply, pull
 
     def push_and_judge(self, pull: PullRequest, files: Files, *replies: Reply, by: Person | None = None) -> str:
-        """One more commit, of the agent or of *by*; answers its id."""
+        """Push a commit of the agent or of *by*, and return its SHA."""
         self._script(replies)
         sha = (by or self.agent).push(pull, files)
         self.wait_until_idle()
         return sha
 
     def comment_and_wait(self, pull: PullRequest, body: str, *replies: Reply, by: Person | None = None) -> Comment:
-        """A comment of bob, who may write, or of *by*."""
+        """Comment as bob, a writer, or as *by*."""
         self._script(replies)
         comment = (by or self.bob).comment(pull, body)
         self.wait_until_idle()
         return comment
 
+    def run_assay(self, *arguments: str) -> CompletedProcess[str]:
+        """Run an `assay` command with the product's environment."""
+        return run_assay(self.product.environment, *arguments)
+
     def start_processes(self, *commands: str) -> None:
-        """Processes that were stopped or killed; GitHub delivers to the web process that listens then."""
+        """Start processes, and have GitHub deliver to the new web server."""
         for command in commands:
             self.product.start(command)
         self.product.wait_until_ready()
@@ -157,18 +151,23 @@ class World:
         for reply in replies:
             self.model.reply_with(reply)
 
-    # --- waiting --------------------------------------------------------------------------------
-
     def wait_until_idle(self, seconds: float = IDLE_TIMEOUT_S) -> None:
-        """Wait until every delivery is answered and nothing about this repository is due, running or open."""
-        self.wait_until(self._is_idle, "nothing is left to do", seconds)
+        """Wait until every delivery is answered and no work on these repositories is left."""
+        self.wait_until(self._is_idle, "the world is idle", seconds)
 
-    def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = IDLE_TIMEOUT_S) -> None:
-        """Look again and again until *condition* holds; fail with a picture of the world if it never does."""
+    def wait_after(self, result: Result) -> Result:
+        """Wait until idle after an action, and return its *result*."""
+        self.wait_until_idle()
+        return result
+
+    def wait_until(
+        self, condition: Callable[[], bool], what: str = "it holds", seconds: float = IDLE_TIMEOUT_S
+    ) -> None:
+        """Wait until *condition* holds, or fail with a description of the world."""
         deadline = time.monotonic() + seconds
         while not condition():
             self.product.assert_alive()
-            assert time.monotonic() < deadline, f"Waited {seconds:.0f} s in vain until {what}.\n{self.describe()}"
+            assert time.monotonic() < deadline, f"Waited {seconds:.0f} s until {what}.\n{self.describe()}"
             time.sleep(POLL_S)
 
     def _is_idle(self) -> bool:
@@ -176,25 +175,25 @@ class World:
             return False
         self.github.settle()
         before = self._delivery_count()
-        if self.pending_keys() or any(one.open_checks for one in self._repositories):
+        if self.pending_keys() or any(repository.open_checks for repository in self._repositories):
             return False
         self.github.settle()
         return not self.pending_keys() and self._delivery_count() == before
 
     def _delivery_count(self) -> int:
-        return sum(self.github.state(one.name, "heard")["heard"] for one in self._repositories)
+        return sum(self.github.state(repository.name, "heard")["heard"] for repository in self._repositories)
 
     def pending_keys(self) -> list[str]:
-        """What the queue still holds about this test's repositories."""
+        """Unfinished work on this test's repositories."""
         return [
             key
-            for one in self._repositories
-            for key in pending_keys(self._client, one, one.installation or self.installation)
+            for repository in self._repositories
+            for key in pending_keys(self._client, repository, repository.installation or self.installation)
         ]
 
     @cached_property
     def _client(self) -> Any:
-        """Asked many times a second: to open another one takes longer than to ask."""
+        """Kept open, because it is used many times a second."""
         return self.redis.client
 
     def close(self) -> None:
@@ -206,33 +205,17 @@ class World:
         return self.github.info.installation_id
 
     def describe(self) -> str:
-        """What a person would want to see when the world does not do what it should."""
         checks = [
-            f"  {one.name} {run['head_sha'][:7]} {run['status']} {run['conclusion']} {run['output']['title']}"
-            for one in self._repositories
-            for run in one.checks
+            f"  {repository.name} {run['head_sha'][:7]} {run['status']} {run['conclusion']} {run['output']['title']}"
+            for repository in self._repositories
+            for run in repository.checks
         ]
-        parts = [
-            "Checks:",
-            *(checks or ["  none"]),
-            f"Busy: {self.pending_keys()}",
-            f"Model asked: {len(self.model.requests)}",
-        ]
-        return "\n".join(
-            [
-                *parts,
-                "Refused:",
-                *self._refused_deliveries(),
-                "Log:",
-                self.product.log.tail(self._first_log_line),
-                *self.product.crashes(),
-            ]
-        )
-
-    # --- the end --------------------------------------------------------------------------------
+        lines = ["Checks:", *(checks or ["  none"]), f"Busy: {self.pending_keys()}"]
+        lines += [f"Model requests: {len(self.model.requests)}", "Refused:", *self._refused_deliveries()]
+        return "\n".join([*lines, "Log:", self.product.log.tail(self._first_log_line), *self.product.crashes()])
 
     def assert_clean(self) -> None:
-        """What must hold after every story."""
+        """Assert what holds at the end of every conversation."""
         self._release()
         self.wait_until_idle()
         self.model.assert_script_done()
@@ -244,85 +227,80 @@ class World:
         assert self._incomplete_evaluations() == []
 
     def abort(self) -> None:
-        """After a failed story: leave nothing running that would disturb the next one."""
+        """Leave nothing that would disturb the next test."""
         self._release()
         self.github.clear_faults()
         self.github.control("hooks", url=self.product.webhook_url, paused=False, copies=1)
         for repository in self._repositories:
             for pull in self.github.state(repository.name)["pulls"]:
-                self.github.request_as(
-                    "alice", "PATCH", f"/repos/{repository.name}/pulls/{pull['number']}", state="closed"
-                )
+                path = f"/repos/{repository.name}/pulls/{pull['number']}"
+                self.github.request_as("alice", "PATCH", path, state="closed")
 
     def _release(self) -> None:
         self.model.release()
         if "webhook_sender" in self.__dict__:
             self.webhook_sender.client.close()
 
+    @property
+    def _installations(self) -> set[int]:
+        return {self.installation, *(repository.installation or self.installation for repository in self._repositories)}
+
     def _violations(self) -> list[str]:
-        homes = {f"installation:{one.installation}" for one in self._repositories if one.installation}
-        names = [*(one.name for one in self._repositories), *self._old_names]
-        return [found for name in names for found in find_violations(self.github.requests(name, None, *homes))]
+        credentials = [f"installation:{installation}" for installation in self._installations]
+        names = [*(repository.name for repository in self._repositories), *self._old_names]
+        return [text for name in names for text in find_violations(self.github.requests(name, *credentials))]
 
     def _incomplete_evaluations(self) -> list[str]:
-        """Evaluations that did not begin and end exactly once, in this order."""
-        ours = {one.id for one in self._repositories}
-        homes = {self.installation, *(one.installation for one in self._repositories if one.installation)}
+        ours = {repository.id for repository in self._repositories}
         with self.redis.client as client:
-            return [found for home in homes for found in incomplete_evaluations(client, ours, home)]
+            return [text for number in self._installations for text in incomplete_evaluations(client, ours, number)]
 
     def _refused_deliveries(self) -> list[str]:
-        deliveries = [
-            made for one in self._repositories for made in self.github.state(one.name, "deliveries")["deliveries"]
+        return [
+            f"  {delivery['event']}.{delivery['action']}: {delivery['status']} {delivery['error']}"
+            for repository in self._repositories
+            for delivery in self.github.state(repository.name, "deliveries")["deliveries"]
+            if delivery["repo"] is not None and not 200 <= (delivery["status"] or 0) < 300
         ]
-        return [_describe_delivery(one) for one in deliveries if one["repo"] is not None and not _is_accepted(one)]
 
     def _unexpected_log_lines(self) -> list[str]:
         loud = self.product.log.warnings(self._first_log_line)
-        return [line for line in loud if not any(words in line for words in self.expected_errors)]
-
-
-def _is_accepted(delivery: Delivery) -> bool:
-    return delivery["status"] is not None and 200 <= delivery["status"] < 300
-
-
-def _describe_delivery(delivery: Delivery) -> str:
-    return f"  {delivery['event']}.{delivery['action']}: {delivery['status']} {delivery['error']}"
+        return [line for line in loud if not any(text in line for text in self.expected_errors)]
 
 
 def incomplete_evaluations(client: Any, repositories: set[int], installation: int) -> list[str]:
-    """The evaluations on the stream that did not begin and end exactly once."""
-    told: dict[str, list[str]] = {}
+    """Evaluations on the stream that did not begin and end exactly once, in this order."""
+    kinds_by_evaluation: dict[str, list[str]] = {}
     for _, entry in client.xrange(keys.events(InstallationId(installation)).name):
         body = json.loads(entry["j"])
         if body["repository_id"] in repositories and entry["k"].startswith("eval."):
-            told.setdefault(body["eval_id"], []).append(entry["k"].removeprefix("eval."))
+            kinds_by_evaluation.setdefault(body["eval_id"], []).append(entry["k"].removeprefix("eval."))
     ends = (["started", "completed"], ["started", "failed"])
-    return [f"{name}: {kinds}" for name, kinds in told.items() if kinds not in ends]
+    return [f"{name}: {kinds}" for name, kinds in kinds_by_evaluation.items() if kinds not in ends]
 
 
 def pending_keys(client: Any, repository: Repository, installation: int) -> list[str]:
-    """Pull requests of this repository that are due, given or held, or to be judged as a whole; what nobody answered yet."""
-    every = PullRef(installation_id=InstallationId(installation), repository_id=RepositoryId(repository.id), number=0)
-    pattern = keys.pull(every).name.removesuffix("0") + "*"
-    inbox = client.lrange(keys.INBOX.name, 0, -1)  # first: what is applied from here on has a state
-    known = list(client.scan_iter(match=pattern, count=1000))
-    with client.pipeline() as questions:  # at one moment: nothing goes from one line to another between two of them
-        for line in (keys.pending_checks, keys.pending_checks_outside):
-            questions.zrange(line(InstallationId(installation)).name, 0, -1)
-        for line in (COMMANDS, PULL_REQUEST_EVENTS, GROUPS, SHARED_HEADS):
-            questions.hvals(line.texts.name)
-        questions.hkeys(COMMENT_JOBS.texts.name)
-        questions.hkeys(SCANS.texts.name)
-        questions.zrangebyscore(keys.LOOKAHEAD.name, 0, time.time() * 1000)
-        for key in known:
-            questions.hget(key, "state")
-        opening, outside, commands, happenings, groups, commits, letters, scans, ahead, *states = questions.execute()
-    found = dict(zip(known, states, strict=True))
-    asks = [one for one in (*opening, *outside) if one.startswith(pattern.removesuffix("*"))]
-    asks += [text for text in commands if repository.name in text]
-    asks += [text for text in (*inbox, *happenings, *groups, *commits) if f'"repository_id":{repository.id},' in text]
-    asks += [one for one in (*letters, *scans) if one.startswith(pattern[:-1])]
-    watch = keys.watch(every).name.removesuffix("0")
-    asks += [one for one in ahead if one.startswith(watch)]
-    return [f"{key} {state}" for key, state in found.items() if state] + asks
+    """Unfinished work on *repository*: queued, leased or unanswered."""
+    zero = PullRef(installation_id=InstallationId(installation), repository_id=RepositoryId(repository.id), number=0)
+    pattern = keys.pull(zero).name.removesuffix("0") + "*"
+    inbox = client.lrange(keys.INBOX.name, 0, -1)  # first, because what is applied later has a state
+    pull_keys = list(client.scan_iter(match=pattern, count=1000))
+    with client.pipeline() as pipeline:  # atomic, because work moves between these keys
+        for queue in (keys.pending_checks, keys.pending_checks_outside):
+            pipeline.zrange(queue(InstallationId(installation)).name, 0, -1)
+        for queue in (COMMANDS, PULL_REQUEST_EVENTS, GROUPS, SHARED_HEADS):
+            pipeline.hvals(queue.texts.name)
+        pipeline.hkeys(COMMENT_JOBS.texts.name)
+        pipeline.hkeys(SCANS.texts.name)
+        pipeline.zrangebyscore(keys.LOOKAHEAD.name, 0, time.time() * 1000)
+        for key in pull_keys:
+            pipeline.hget(key, "state")
+        opening, outside, commands, events, groups, commits, comment_jobs, scans, ahead, *states = pipeline.execute()
+    states_by_key = dict(zip(pull_keys, states, strict=True))
+    pending = [entry for entry in (*opening, *outside) if entry.startswith(pattern.removesuffix("*"))]
+    pending += [text for text in commands if repository.name in text]
+    pending += [text for text in (*inbox, *events, *groups, *commits) if f'"repository_id":{repository.id},' in text]
+    pending += [entry for entry in (*comment_jobs, *scans) if entry.startswith(pattern[:-1])]
+    watch = keys.watch(zero).name.removesuffix("0")
+    pending += [entry for entry in ahead if entry.startswith(watch)]
+    return [f"{key} {state}" for key, state in states_by_key.items() if state] + pending

@@ -1,4 +1,4 @@
-"""The spine, told from the outside: opened, judged, refused, fixed, judged again, merged."""
+"""A pull request from its opening to its merge."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.world.replies import accept, cannot_tell, reject
 from tests.world.world import World
 
 
-def test_a_stub_is_rejected_at_its_line_and_the_solution_is_accepted_and_merged(world: World) -> None:
+def test_stub_is_rejected_at_its_line_and_solution_is_merged(world: World) -> None:
     issue = world.alice.write_issue(*ISSUE)
     pull = world.open_and_judge(files=STUB, body=f"Closes #{issue.number}")
 
@@ -16,9 +16,9 @@ def test_a_stub_is_rejected_at_its_line_and_the_solution_is_accepted_and_merged(
     assert "half finished at upload.py:" in pull.check.title
     [pointer] = pull.verdict["evidence"]
     assert (pointer["path"], pointer["line"] in STUB_LINES) == ("upload.py", True)
-    [note] = [one for one in pull.check_run["annotations"] if one["path"] == "upload.py"]
+    [note] = [annotation for annotation in pull.check_run["annotations"] if annotation["path"] == "upload.py"]
     assert (note["start_line"], note["annotation_level"]) == (pointer["line"], "failure")
-    assert world.model.requests == [], "a fact needs no model"
+    assert world.model.requests == []
     refused = world.alice.merge(pull)
     assert (refused.is_merged, refused.message) == (False, 'Required status check "Assay" is failing.')
 
@@ -29,7 +29,7 @@ def test_a_stub_is_rejected_at_its_line_and_the_solution_is_accepted_and_merged(
     assert world.alice.merge(pull).is_merged
 
 
-def test_a_rejection_of_the_model_names_category_line_and_next_step(world: World) -> None:
+def test_reject_names_category_line_and_next_step(world: World) -> None:
     issue = world.alice.write_issue(*ISSUE)
     pull = world.open_and_judge(
         reject(
@@ -48,18 +48,17 @@ def test_a_rejection_of_the_model_names_category_line_and_next_step(world: World
     assert float(pull.verdict["judge_cost_usd"]) > 0
 
 
-def test_the_check_says_judging_from_the_first_second(world: World) -> None:
-    answer, pull = world.open_and_hold_model(accept(RETRY_AT))
+def test_check_run_says_judging_while_the_model_replies(world: World) -> None:
+    held_reply, pull = world.open_and_hold_model(accept(RETRY_AT))
 
     assert pull.check == ("in_progress", None, "Judging")
     assert world.alice.merge(pull).message == 'Required status check "Assay" is in progress.'
-    answer.release()
-    world.wait_until_idle()
+    world.wait_after(held_reply.release())
     assert pull.check.conclusion == "success"
     assert pull.checks_of(pull.head) == [pull.check]
 
 
-def test_documentation_is_accepted_without_a_model_at_no_cost(world: World) -> None:
+def test_documentation_is_accepted_without_a_model(world: World) -> None:
     pull = world.open_and_judge(files=ONLY_DOCUMENTATION, title="Document how uploads work", body="Adds a sentence.")
 
     assert pull.check.conclusion == "success"
@@ -68,18 +67,17 @@ def test_documentation_is_accepted_without_a_model_at_no_cost(world: World) -> N
 
 
 @pytest.mark.slow
-def test_a_change_that_changes_nothing_is_an_acceptance_gap(world: World) -> None:
+def test_empty_change_is_an_acceptance_gap(world: World) -> None:
     issue = world.alice.write_issue(*ISSUE)
     pull = world.agent.open_pull_request(RETRY, body=f"Closes #{issue.number}", draft=True)
     world.agent.push(pull, {**PROJECT, "tests/test_retry.py": None}, "Undo all of it")
-    world.agent.mark_ready(pull)
-    world.wait_until_idle()
+    world.wait_after(world.agent.mark_ready(pull))
 
     assert (pull.check.conclusion, pull.verdict["category"]) == ("failure", "acceptance_gap")
     assert world.model.requests == []
 
 
-def test_a_judge_that_cannot_tell_blocks_and_asks_for_a_person(world: World) -> None:
+def test_cannot_tell_blocks_and_asks_for_a_person(world: World) -> None:
     pull = world.open_and_judge(cannot_tell(next_step="Try it against the staging server."))
 
     assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "needs_human")
@@ -88,48 +86,45 @@ def test_a_judge_that_cannot_tell_blocks_and_asks_for_a_person(world: World) -> 
 
 
 @pytest.mark.slow
-def test_an_earlier_concern_goes_into_the_next_question(world: World) -> None:
-    pull = world.open_and_judge(
-        reject("weak_test", "tests/test_retry.py:5", concern="No test sees `upload` meet a 503.")
-    )
+def test_prompt_contains_the_earlier_concern(world: World) -> None:
+    pull = world.open_and_judge(reject("weak_test", "tests/test_retry.py:5", concern="No test of `upload` sees a 503."))
     world.model.reply_with(accept(RETRY_AT))
     stronger = RETRY["tests/test_retry.py"] + "\n\ndef test_three_times():\n    assert upload(b'y') == 200\n"
     world.push_and_judge(pull, {"tests/test_retry.py": stronger})
 
-    assert "No test sees `upload` meet a 503." in world.model.requests[1].text
+    assert "No test of `upload` sees a 503." in world.model.requests[1].text
     assert pull.check.conclusion == "success"
 
 
-def test_the_criteria_of_the_linked_issue_are_judged_one_by_one(world: World) -> None:
+def test_criteria_of_the_linked_issue_are_judged_one_by_one(world: World) -> None:
     issue = world.alice.write_issue("Retry", "## Acceptance criteria\n\n- Sent three times\n- Never on 404\n")
     pull = world.open_and_judge(accept(RETRY_AT, criteria=2), body=f"Closes #{issue.number}")
 
-    assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1", "AC2"]
+    assert [criterion["id"] for criterion in pull.verdict["criteria"]] == ["AC1", "AC2"]
     assert "Never on 404" in world.model.requests[0].text
     assert "Never on 404" in pull.text
 
 
-def test_an_unreadable_case_goes_back_to_the_agent_and_mending_it_uses_no_round(world: World) -> None:
+def test_fixing_an_unreadable_case_uses_no_round(world: World) -> None:
     pull = world.open_and_judge(
         reject("weak_test", RETRY_AT), body="```assay\nsummary: Retries\nac_coverage: AC1\n```\n"
     )
-    [told] = read_comments(world)
-    assert "**The author's case could not be read:** Case refused at ac" in told
-    assert "(line 2 of the block)" in told
+    [comment] = read_comments(world)
+    assert "**The author's case could not be read:** Case refused at ac" in comment
+    assert "(line 2 of the block)" in comment
     assert pull.verdict["case_error"].startswith("Case refused at ac_coverage (line 2 of the block): expected")
     assert (pull.verdict["round"], pull.verdict["decision"]) == (1, "reject")
 
     world.model.reply_with(reject("weak_test", RETRY_AT))
     pull_body = "```assay\nsummary: Retries\nac_coverage: [AC1 -> upload.py]\n```\n"
-    world.agent.edit(pull, body=pull_body)
-    world.wait_until_idle()
-    [told] = read_comments(world)
-    assert "could not be read" not in told
+    world.wait_after(world.agent.edit(pull, body=pull_body))
+    [comment] = read_comments(world)
+    assert "could not be read" not in comment
     assert (pull.verdict["case_error"], pull.verdict["round"]) == (None, 1)
     assert len(world.model.requests) == 2
 
 
-def test_a_well_formed_case_reaches_the_judge_with_its_claims_checked(world: World) -> None:
+def test_case_reaches_the_model_and_its_claims_are_checked(world: World) -> None:
     issue = world.alice.write_issue(*ISSUE)
     world.model.reply_with(accept(RETRY_AT))
     case = (
@@ -143,4 +138,4 @@ def test_a_well_formed_case_reaches_the_judge_with_its_claims_checked(world: Wor
 
     assert "The upload is tried three times" in world.model.requests[0].text
     assert "Case refused" not in pull.text
-    assert [one["status"] for one in pull.verdict["claims"] if "upload.py:upload" in one["claim"]] == ["verified"]
+    assert [claim["status"] for claim in pull.verdict["claims"] if "upload.py:upload" in claim["claim"]] == ["verified"]
