@@ -101,7 +101,7 @@ def replay(arguments: argparse.Namespace) -> CommandResult:
     if "opinion_of" in entry.verdict.signals:
         raise InputError(f"{entry.eval_id} is one opinion of several. Replay {entry.verdict.parent_eval_id}.")
     if audit is None:
-        raise InputError(f"How {entry.eval_id} came about is not on record. To judge it anew: --ask.")
+        raise InputError(f"How {entry.eval_id} came about is not on record. To judge it again: --ask.")
     result = replay_recorded(entry.verdict, audit, dossier, load_rubric(), load_prompt())
     code = Exit.FAILED if result.differing else Exit.ACCEPT
     if not arguments.json:
@@ -145,7 +145,9 @@ def _load_judged(store: Store, eval_id: EvalId) -> tuple[LedgerEntry, Dossier, A
     if dossier is None and (reason := missing_dossier_reason(entry.verdict)):
         raise InputError(f"{eval_id} can't be judged again or reported: {reason}")
     if dossier is None:
-        raise InputError(f"The dossier of {eval_id} is not kept (any more). ASSAY_RETENTION_DAYS says how long one is.")
+        raise InputError(
+            f"The dossier of {eval_id} is not kept, or no longer kept. ASSAY_RETENTION_DAYS says how long one is."
+        )
     return entry, dossier, store.archive.audit(eval_id)
 
 

@@ -48,7 +48,7 @@ JUDGINGS_PER_PROCESS: Final = 20
 """How many judgings without a model outweigh starting a process."""
 
 MISSING_SOURCES: Final = {
-    SubjectKind.CI_CHECK: "the dossier is not kept any more (ASSAY_RETENTION_DAYS), or the check is not in it",
+    SubjectKind.CI_CHECK: "the dossier is no longer kept (ASSAY_RETENTION_DAYS), or the check is not in it",
     SubjectKind.PULL_REQUEST: "not all that it was weighed from is kept",
 }
 """Why a subject can't be rescored."""
@@ -89,7 +89,7 @@ def evaluate(arguments: argparse.Namespace) -> CommandResult:
 
 def _check(arguments: argparse.Namespace, settings: Settings) -> None:
     if settings.is_paused:
-        raise InputError("ASSAY_PAUSED is 1: nothing is judged. Set it to 0 to judge anew.")
+        raise InputError("ASSAY_PAUSED is 1: nothing is judged. Set it to 0 to re-evaluate.")
     if arguments.subject in SCORED_KINDS and (
         arguments.model or arguments.max_usd is not None or arguments.override_caps
     ):

@@ -172,7 +172,7 @@ class Supervisor:
         """Terminate it, again with each signal, and kill it at the timeout."""
         if part.has_ended():
             return
-        _report(f"Stopping `assay {part.name}`. Ctrl-C again to stop it at once.")
+        _report(f"Stopping `assay {part.name}`. Ctrl-C again to stop it immediately.")
         part.process.terminate()
         limit = time.monotonic() + part.stop_timeout_s
         while not part.has_ended() and (left := limit - time.monotonic()) > 0:

@@ -165,7 +165,7 @@ _ASK_AGAIN: Final = {
     AbstainReason.REPLY_INVALID: "Ask again, or look at the output yourself; nothing has to change in it.",
     AbstainReason.BUDGET: "Ask again after midnight UTC, or with a larger ASSAY_DAY_MAX_USD or ASSAY_PR_MAX_USD.",
     AbstainReason.UNPROVEN: "Set ANTHROPIC_API_KEY so that a model can be asked, or look at the output yourself.",
-    AbstainReason.PAUSED: "Ask again once judging is not paused any more, or look at the output yourself.",
+    AbstainReason.PAUSED: "Ask again once judging is no longer paused, or look at the output yourself.",
 }
 """Next steps of an output: there is no check to re-run, and no author to wait for."""
 

@@ -217,7 +217,7 @@ def judging_paused(pause: Pause, suspension: JudgingPause | None = None) -> tupl
         end = "the pause ends" if suspension.until else "`assay resume` ends the pause"
         return (
             f"Judging is paused{where} by {suspension.by}{until}.{why} This change was not judged.",
-            f"Assay judges it by itself once {end}. Until then a person reviews it.",
+            f"Assay judges it automatically once {end}. Until then a person reviews it.",
         )
     return _PAUSED[pause]
 

@@ -58,7 +58,7 @@ class Button:
 
 
 REJUDGE: Final = Button("Re-judge", "rejudge", "Judge this commit again now")
-CONTEST: Final = Button("Contest", "contest", "The verdict is wrong: judge it anew")
+CONTEST: Final = Button("Contest", "contest", "The verdict is wrong: judge again")
 HELPFUL: Final = Button("Helpful", "helpful", "The verdict is right, or was of use")
 NOT_HELPFUL: Final = Button("Not helpful", "not_helpful", "The verdict is wrong, or of no use")
 

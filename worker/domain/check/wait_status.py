@@ -115,7 +115,7 @@ PENDING_TEXTS: Final[Mapping[str, str]] = {
     WaitReason.RATE_LIMIT: "GitHub takes no more requests for a while; after that it is judged.",
     WaitReason.GITHUB_OUTAGE: "GitHub can't be reached; it is tried again and again.",
 }
-_RETRY_TEXT: Final = "It could not be judged, and is judged again by itself."
+_RETRY_TEXT: Final = "It could not be judged, and is retried automatically."
 
 
 @dataclass(frozen=True)

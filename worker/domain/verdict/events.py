@@ -78,7 +78,7 @@ FAILURE_MESSAGES: Final[Mapping[FailureMode, str]] = {
     FailureMode.JUDGE_OUTPUT_INVALID: "the model's replies could not be used",
     FailureMode.JUDGE_CALL_FAILED: "the model could not be reached",
     FailureMode.THROTTLED_NO_HEURISTIC: "a cap stood before the model, and code had no opinion",
-    FailureMode.SUBJECT_NOT_FOUND: "what was to be judged is not there any more",
+    FailureMode.SUBJECT_NOT_FOUND: "what was to be judged no longer exists",
     FailureMode.RUBRIC_INVALID: "the rubric can't be used",
 }
 LOST_MESSAGE: Final = "the judging process ended without a word"

@@ -124,7 +124,7 @@ def _head(report: BenchReport, plan: RunPlan) -> Iterator[str]:
     yield "# Bench report"
     yield ""
     yield f"{_count_rows(report.rows)} from {files}, tier {plan.tier}, Assay {plan.assay}."
-    yield f"With a criterion that somebody listed: {_share(report.criteria)}."
+    yield f"With a listed criterion: {_share(report.criteria)}."
     yield f"{UNMET}: {_share(report.unmet)}."
     yield f"Cost of models: {cost}. At the median a dossier took {report.ms:.1f} ms and has {report.findings:g} findings."
     yield "Intervals are 95 %: of shares Wilson's, of areas Hanley and McNeil's, of pairs from drawing their groups again."
@@ -141,7 +141,7 @@ def tiers_section(comparison: TierComparison | None) -> Iterator[str]:
     zero, model = comparison.zero, comparison.model
     yield from _title("## Beside the $0 tier")
     yield f"The model was asked about {_share(comparison.asked)} of the dossiers. Spent: ${comparison.spent_usd:f} of ${comparison.limit_usd:f},"
-    yield "with what was judged again and what nobody knows to be billed."
+    yield "with repeated requests and those that may have been billed."
     yield f"Decided alike by both: {_share(comparison.agreement)}."
     yield ""
     yield from _table(

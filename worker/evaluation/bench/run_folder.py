@@ -97,7 +97,7 @@ def prepare_folder(folder: Path, plan: RunPlan) -> None:
         before = None
     other = [name for name, now in plan if before is None or getattr(before, name) != now]
     if other:
-        what = "that nobody can tell" if before is None else f"with another {' and '.join(other)}"
+        what = "without a record of its options" if before is None else f"with another {' and '.join(other)}"
         raise InputError(
             f"{folder} holds a run {what}. Give another folder with --out (and this one with --against, to compare "
             f"them), or delete it."

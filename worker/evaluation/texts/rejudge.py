@@ -13,7 +13,7 @@ from worker.evaluation.rubric_diff import RubricDifferences
 from worker.publishing.texts.markdown import one_line
 from worker.publishing.texts.terminal import TerminalPage, wrap_lines
 
-DOSSIER_NOT_KEPT: Final = "the dossier is not kept any more (ASSAY_RETENTION_DAYS)"
+DOSSIER_NOT_KEPT: Final = "the dossier is no longer kept (ASSAY_RETENTION_DAYS)"
 NO_MODEL_ASKED: Final = "no model was asked with both prompts (ASSAY_CANARY_PROMPT has a candidate asked beside ours)"
 
 
@@ -75,7 +75,7 @@ def forecast_text(forecast: RejudgeForecast) -> str:
     """What a run would cost."""
     done = forecast.subjects - forecast.todo
     lines = [
-        f"{_count(forecast.subjects, 'subject')} in this window, {done} of them judged anew by {forecast.law} already.",
+        f"{_count(forecast.subjects, 'subject')} in this window, {done} of them re-evaluated by {forecast.law} already.",
         f"{forecast.todo} would be judged; nothing was.",
     ]
     if not forecast.has_model:
@@ -99,7 +99,7 @@ def _summary_lines(summary: RejudgeSummary, page: TerminalPage) -> Iterator[str]
     if summary.stopped:
         yield from wrap_lines(summary.stopped, page)
     earlier = f", {summary.earlier} of them before this run" if summary.earlier else ""
-    yield f"{summary.answered} of {_count(summary.subjects, 'subject')} judged anew by {summary.law}{earlier}."
+    yield f"{summary.answered} of {_count(summary.subjects, 'subject')} re-evaluated by {summary.law}{earlier}."
     if summary.decisions:
         yield f"Now: {', '.join(f'{count} {decision}' for decision, count in summary.decisions.items())}."
     if summary.mean_before is not None and summary.mean_now is not None:

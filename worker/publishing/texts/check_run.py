@@ -337,8 +337,8 @@ def check_content(
 
 def _summary(verdict: Verdict, site: Site, again_at: datetime | None) -> Iterator[str]:
     if again_at is not None:  # above what people may do
-        when = f"**Assay judges this again by itself at {again_at:%H:%M} UTC** ({again_at:%Y-%m-%d})"
-        yield f"{when}; a push, a re-run of this check or `/rejudge` does so at once."
+        when = f"**Assay retries this automatically at {again_at:%H:%M} UTC** ({again_at:%Y-%m-%d})"
+        yield f"{when}; a push, a re-run of this check or `/rejudge` does so immediately."
     if passing := phrases.passing_phrase(verdict, site.dossier):
         yield f"*{passing}*"
     yield from decision_section(verdict)

@@ -199,7 +199,7 @@ def group_verdict_content(location: GroupLocation, content: CheckContent, parent
 def ended_content(end: GroupEnd) -> CheckContent:
     """GitHub removed the group before its check was concluded."""
     return CheckContent(
-        title="Not needed any more",
+        title="No longer needed",
         summary=f"This merge group is gone. {END_TEXTS[end]}",
         conclusion=Conclusion.CANCELLED,
         block=build_idle_block(WaitReason.GROUP_GONE),

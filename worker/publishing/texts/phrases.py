@@ -437,10 +437,10 @@ CONFIG_MARKS: Final = (CONFIG_PATH, MISNAMED_CONFIG_PATH, *ROOT_NAMES, *FOLDER_N
 """A diff without these edits no file that decides how it is judged."""
 
 WEAKENINGS: Final[Mapping[str, str]] = {
-    "mode": "a reject would not fail the check any more",
-    "categories": "such a reject would not fail the check any more",
+    "mode": "a reject would no longer fail the check",
+    "categories": "such a reject would no longer fail the check",
     "abstains": "what was not judged for this reason would pass",
-    "require_issue": "no issue would be needed any more",
+    "require_issue": "an issue would no longer be needed",
     "accept_alone": "code would accept changes of documentation without a model",
     "signals": "the code checks would make less of it",
     "authors": "less would be judged, or could fail",

@@ -93,7 +93,7 @@ def rate_limit_content(until: datetime) -> CheckContent:
     return CheckContent(
         title=f"Waiting until {until:%H:%M} UTC: GitHub's rate limit is reached",
         summary="GitHub takes no more requests for this installation until then: those of this hour are used up, or too many came "
-        f"at once. Assay judges this commit by itself after {until:%H:%M} UTC ({until:%Y-%m-%d}). This says nothing about the change.",
+        f"together. Assay judges this commit automatically after {until:%H:%M} UTC ({until:%Y-%m-%d}). This says nothing about the change.",
         is_queued=True,
         block=build_pending_block(WaitReason.RATE_LIMIT, until),
     )
@@ -168,7 +168,7 @@ def quiet_window_content(
     return CheckContent(
         title=when,
         summary=f"{before}{when}, {window_s:g} s after the last push or edit. Green CI, a review request, an `assay` block in the description or "
-        "`/rejudge` starts it at once.",
+        "`/rejudge` starts it immediately.",
         is_queued=True,
         is_watched=is_watched,
         block=build_pending_block(WaitReason.QUIET_WINDOW, starts_at),
@@ -255,10 +255,10 @@ def paused_message(repository: str | None, suspension: JudgingPause) -> str:
     """Judging is paused in a repository, or everywhere."""
     where = f"in {repository}" if repository else "everywhere"
     how_long = f"until {format_time(suspension.until)}" if suspension.until else "until it is resumed"
-    after = "Then what was not judged meanwhile is judged by itself." if suspension.until else _AFTER_RESUME
+    after = "Then what was not judged meanwhile is judged automatically." if suspension.until else _AFTER_RESUME
     return (
         f"Judging is paused {where}: {how_long} checks are neutral, saying so, and no model is asked.\n"
-        f"{after}\n`{f'assay resume {repository}' if repository else 'assay resume'}` goes on at once.\n"
+        f"{after}\n`{f'assay resume {repository}' if repository else 'assay resume'}` resumes it immediately.\n"
     )
 
 
@@ -268,7 +268,7 @@ _AFTER_RESUME = "What was not judged meanwhile is judged when it goes on."
 def resumed_message(repository: str | None) -> str:
     """Judging goes on in a repository, or everywhere."""
     where = f"in {repository}" if repository else "everywhere that is not paused on its own"
-    return f"Judging goes on {where}: what was not judged meanwhile is judged now, by itself.\n"
+    return f"Judging goes on {where}: what was not judged meanwhile is judged now, automatically.\n"
 
 
 def not_paused_message(repository: str | None) -> str:
