@@ -40,7 +40,7 @@ def test_pain_21_pull_request_is_judged_by_the_rules_of_its_base(world: World) -
     assert pull.check.title.startswith("Rejected without criteria: half finished at upload.py:")
     for line in (
         "### This pull request changes how it would be judged",
-        "- `mode`: `block` → `observe` (weaker: a reject would not fail the check any more)",
+        "- `mode`: `block` → `observe` (weaker: a reject would no longer fail the check)",
         "- `signals.stub_body`: not set → `off` (weaker: the code checks would make less of it)",
         "- `signals.debug_output`: `suspicion` → not set",
         "- `AGENTS.md`: rules for agents and judge",

@@ -95,7 +95,7 @@ def test_dequeued_merge_group_is_cancelled(world: World) -> None:
     group.end("dequeued")
     world.wait_until(lambda: group.check.conclusion == "cancelled")
     world.wait_after(held_reply.release())
-    assert group.checks == [("completed", "cancelled", "Not needed any more")]
+    assert group.checks == [("completed", "cancelled", "No longer needed")]
 
 
 @pytest.mark.slow

@@ -108,7 +108,7 @@ def test_model_outage_is_retried_and_check_run_says_when(open_world: OpenWorld, 
     world.model.fail_from_now_on()
     pull = world.agent.open_pull_request(RETRY)
     world.wait_until(lambda: "action_required" in pull.conclusions)
-    assert "judges this again by itself at" in pull.text
+    assert "retries this automatically at" in pull.text
     block = pull.check_json
     assert (block["state"], block["reason"]) == ("pending", "judge_unavailable")
     assert block["until"]
@@ -117,7 +117,7 @@ def test_model_outage_is_retried_and_check_run_says_when(open_world: OpenWorld, 
 
     assert (pull.check.conclusion, len(world.model.requests)) == (("success", 2) if ends else ("action_required", 3))
     assert pull.verdict["abstain_reason"] == (None if ends else "judge_unavailable")
-    assert "by itself" not in pull.text
+    assert "automatically" not in pull.text
     assert (pull.check_json["state"], pull.check_json["until"]) == ("done", None)
 
 

@@ -41,7 +41,7 @@ def test_dry_run_judges_nothing(assay: AssayCommand, history: list[LedgerEntry])
     assert assay.evaluate("--dry-run")[:2] == (
         0,
         (
-            f"4 subjects in this window, 0 of them judged anew by default {load_rubric().version} already.\n"
+            f"4 subjects in this window, 0 of them re-evaluated by default {load_rubric().version} already.\n"
             "4 would be judged; nothing was.\n"
             "Cost: $0.00, no model would be asked.\n"
         ),
@@ -102,7 +102,7 @@ def test_missing_dossier_is_counted_and_published_once(assay: AssayCommand, hist
     for _ in range(2):
         code, out, _ = assay.evaluate()
         assert code == 0
-        assert "1 can't be: the dossier is not kept any more (ASSAY_RETENTION_DAYS).\n" in out
+        assert "1 can't be: the dossier is no longer kept (ASSAY_RETENTION_DAYS).\n" in out
     kinds = [entry.kind for entry in assay.store.events.read(INSTALLATION)]
     assert kinds.count(b"eval.failed") == 1
     assert kinds.count(b"eval.started") == len(kinds) / 2

@@ -150,7 +150,7 @@ def test_missing_sources_are_published_once(assay: AssayCommand) -> None:
     for _ in range(2):
         code, out, _ = assay.evaluate("--subject", "ci_check")
         assert code == 0
-        assert "2 can't be: the dossier is not kept any more (ASSAY_RETENTION_DAYS), or the check" in out
+        assert "2 can't be: the dossier is no longer kept (ASSAY_RETENTION_DAYS), or the check" in out
         code, out, _ = assay.evaluate("--subject", "pull_request")
         assert (code, "1 can't be: not all that it was weighed from is kept." in out) == (0, True)
     for kind, count in (("ci_check", 2), ("pull_request", 1)):

@@ -50,7 +50,7 @@ TOO_LATE = (Conclusion.ACTION_REQUIRED, "Not judged: #7 has no verdict yet")
 UNRECORDED = (Conclusion.ACTION_REQUIRED, "Not judged: no accept of #7 is on record")
 UNPARSABLE = (Conclusion.ACTION_REQUIRED, "Not judged: this group names no pull request")
 FAILED = (Conclusion.ACTION_REQUIRED, "Not judged: Assay failed")
-NOT_NEEDED = (Conclusion.CANCELLED, "Not needed any more")
+NOT_NEEDED = (Conclusion.CANCELLED, "No longer needed")
 OWN_TITLE = "Merge group of #7: Not judged"
 """The title of a verdict without a model."""
 

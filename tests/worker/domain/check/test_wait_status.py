@@ -162,4 +162,4 @@ def test_pending_reason_names_what_the_judging_waits_for(changes: dict[str, Any]
 def test_retried_verdict_explains_its_reason(changes: dict[str, int], verdict: Verdict, reason: str) -> None:
     assert find_wait_reason(DueJudging(is_started=False, now=NOW, **changes), verdict) == reason
     status = find_wait_status([pull_with(pending_reason="judge_unavailable")], A)
-    assert status.explanation == "It could not be judged, and is judged again by itself."
+    assert status.explanation == "It could not be judged, and is retried automatically."

@@ -132,7 +132,7 @@ def test_reached_cap_is_a_completed_event() -> None:
 
 def test_failed_event_says_why_and_what_it_cost() -> None:
     event = failed_event(evaluation(), FailureMode.SUBJECT_NOT_FOUND, cost_usd="0.01")
-    assert event.body["error_message"] == "what was to be judged is not there any more"
+    assert event.body["error_message"] == "what was to be judged no longer exists"
     assert event.body["judge_cost_usd"] == "0.01"
     assert failed_event(evaluation(), FailureMode.JUDGE_CALL_FAILED, "gone").body["error_message"] == "gone"
 

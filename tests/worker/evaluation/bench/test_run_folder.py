@@ -61,7 +61,7 @@ def test_folder_with_an_unreadable_plan_is_refused(tmp_path: Path, plan: str | N
     (tmp_path / VERDICTS_FILE).write_text("{}\n")
     if plan is not None:
         (tmp_path / RUN_FILE).write_text(plan)
-    with pytest.raises(InputError, match=r"holds a run that nobody can tell\."):
+    with pytest.raises(InputError, match=r"holds a run without a record of its options\."):
         prepare_folder(tmp_path, PLAN)
 
 

@@ -30,7 +30,7 @@ PLANNED = RejudgeForecast(5, 3, 2, 3, Decimal("0.0123"), Decimal("0.2"), has_mod
 
 def test_summary_of_an_empty_window() -> None:
     assert summary_text(NOTHING, TerminalPage(80)) == (
-        "0 of 0 subjects judged anew by default 2.\nCost: $0.00.\n0 decided otherwise.\n"
+        "0 of 0 subjects re-evaluated by default 2.\nCost: $0.00.\n0 decided otherwise.\n"
     )
 
 
@@ -46,9 +46,9 @@ def test_summary_lists_all_counts_and_changes() -> None:
     )  # fmt: skip
     assert summary_text(summary, TerminalPage(80)) == (
         "The limit of $0.01 is reached. Give a larger --max-usd to go on.\n"
-        "5 of 15 subjects judged anew by default 2, 2 of them before this run.\n"
+        "5 of 15 subjects re-evaluated by default 2, 2 of them before this run.\n"
         "Now: 3 accept, 2 reject weak_test.\n"
-        "1 can't be: the dossier is not kept any more (ASSAY_RETENTION_DAYS).\n"
+        "1 can't be: the dossier is no longer kept (ASSAY_RETENTION_DAYS).\n"
         "2 failed; `assay work` has logged why, and the same command tries them again.\n"
         "3 were not asked: a cap is reached. The same command asks again, once there is room.\n"
         "4 are left; the same command goes on from there.\n"
@@ -65,7 +65,7 @@ def test_summary_lists_all_counts_and_changes() -> None:
 
 def test_forecast_of_a_run() -> None:
     assert forecast_text(PLANNED) == (
-        "5 subjects in this window, 2 of them judged anew by default 2 and claude-x already.\n"
+        "5 subjects in this window, 2 of them re-evaluated by default 2 and claude-x already.\n"
         "3 would be judged; nothing was.\n"
         "About 2 need the model (judged by 3 of them): about $0.01, at the very most $0.20.\n"
     )
@@ -82,7 +82,7 @@ def test_forecast_without_a_model_or_a_price() -> None:
 def test_summary_of_rescoring_has_mean_scores() -> None:
     summary = replace(NOTHING, subjects=3, answered=2, mean_before=0.754, mean_now=0.5, rescored=1, gone=1, missing="x")
     assert summary_text(summary, TerminalPage(80)) == (
-        "2 of 3 subjects judged anew by default 2.\n"
+        "2 of 3 subjects re-evaluated by default 2.\n"
         "Mean score: 0.75 before, 0.50 now; 1 scored otherwise.\n"
         "1 can't be: x.\n"
         "Cost: $0.00.\n"
@@ -122,7 +122,7 @@ def test_differences_have_locations_and_outcomes() -> None:
     assert differences_text(differences, TerminalPage(80)) == (
         "9 recorded changes by default 1 and by default 2.\n"
         "4 by verdicts on record of the same model, 5 by code alone, at $0.\n"
-        "2 are left out: the dossier is not kept any more (ASSAY_RETENTION_DAYS).\n"
+        "2 are left out: the dossier is no longer kept (ASSAY_RETENTION_DAYS).\n"
         "1 events on the stream can't be read, and were left out.\n"
         "2 decided otherwise:\n"
         "  acme/widgets#1  accept -> reject weak_test  e1  (merged, reverted)\n"
