@@ -95,7 +95,7 @@ def used_once(trees: Iterable[ast.Module]) -> tuple[int, int]:
     once = private = 0
     for tree in trees:
         nodes = list(ast.walk(tree))
-        names = [one.name for one in nodes if isinstance(one, Function) and re.match("_[^_]", one.name)]
+        names = [node.name for node in nodes if isinstance(node, Function) and re.match("_[^_]", node.name)]
         uses = Counter(
             node.id if isinstance(node, ast.Name) else node.attr
             for node in nodes

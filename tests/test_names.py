@@ -14,6 +14,10 @@ import pytest
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PRODUCT: Final = ("app", "worker")
+AROUND: Final = ("bench", "tests")
+PROSE: Final = ROOT / "tests/golden/prose"
+"""What people read of Assay: logs, help, environment, check runs, comments, terminal."""
+
 PHRASES: Final = (
     "anew", "any more", "at once", "by itself", "comes again", "counts no more", "in vain", "nobody", "somebody",
     "what became of", "who judges", "whoever",
@@ -84,6 +88,13 @@ def banned_locals(tree: ast.Module) -> list[str]:
     return [name for name in parameters + names if name in LOCALS]
 
 
+def definitions(tree: ast.Module) -> Iterator[str]:
+    """The names of functions and classes, as words."""
+    for node in ast.walk(tree):
+        if isinstance(node, (Function, ast.ClassDef)):
+            yield node.name.replace("_", " ")
+
+
 TREES = {path: ast.parse(path.read_text("utf-8")) for path in files(ROOT, PRODUCT, "py")}
 
 
@@ -91,16 +102,17 @@ def test_class_name_occurs_once_in_the_product() -> None:
     assert duplicate_class_names(TREES.values()) == []
 
 
-def test_no_local_variable_has_a_banned_name() -> None:
-    banned = {str(path.relative_to(ROOT)): names for path, tree in TREES.items() if (names := banned_locals(tree))}
-    assert banned == {}, "Name it for what it holds (LOCALS)"
+def test_names_and_docstrings_hold_no_banned_word() -> None:
+    trees = TREES | {path: ast.parse(path.read_text("utf-8")) for path in files(ROOT, AROUND, "py")}
+    prose = {path: "\n".join((*docstrings(tree), *definitions(tree))) for path, tree in trees.items()}
+    names = {str(path.relative_to(ROOT)): names for path, tree in trees.items() if (names := banned_locals(tree))}
+    banned = {str(path.relative_to(ROOT)): hits for path, text in prose.items() if (hits := BANNED.findall(text))}
+    assert (names, banned) == ({}, {}), "Name it for what it holds (LOCALS), in terms of the field (PHRASES)"
 
 
-def test_docstrings_logs_help_and_docs_hold_no_banned_word() -> None:
-    texts = {str(path.relative_to(ROOT)): "\n".join(docstrings(tree)) for path, tree in TREES.items()}
+def test_docs_and_golden_prose_hold_no_banned_word() -> None:
     pages = [*files(ROOT, ("docs",), "md"), ROOT / "README.md"]
-    prose = [ROOT / "tests/golden/prose" / name for name in ("log_messages.txt", "help.txt")]
-    texts |= {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in (*pages, *prose)}
+    texts = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in (*pages, *PROSE.rglob("*.*"))}
     banned = {name: sorted(set(BANNED.findall(text))) for name, text in texts.items() if BANNED.search(text)}
     assert banned == {}, "Say it in terms of the field (PHRASES)"
 

@@ -33,7 +33,7 @@ def read_passing_conclusions(repository: Repository) -> list[str]:
     return [conclusion for conclusion in written if conclusion in {"success", "neutral", "skipped"}]
 
 
-def test_pain_03_skipped_pull_request_of_a_person_is_mergeable_at_once(world: World) -> None:
+def test_pain_03_skipped_pull_request_of_a_person_is_mergeable(world: World) -> None:
     world.create_repository({**PROJECT, ".github/assay.yml": "authors:\n  people: skip\n"})
     pull = world.bob.open_pull_request(RETRY)
     signed = world.open_and_judge(
@@ -464,7 +464,7 @@ def reply_by_criteria(request: ModelRequest) -> Reply:
 
 
 @pytest.mark.slow
-def test_check_run_reopens_at_once_after_an_issue_edit_or_reopening(open_world: OpenWorld) -> None:
+def test_check_run_reopens_after_an_issue_edit_or_reopening(open_world: OpenWorld) -> None:
     world = open_world({"ASSAY_GATHER": "6", "ASSAY_QUIET_WINDOW": "0"})
     issue = world.alice.write_issue("Retry uploads", ISSUE)
     pull = world.open_and_judge(accept(RETRY_AT, criteria=2), accept(RETRY_AT), body=f"Closes #{issue.number}")

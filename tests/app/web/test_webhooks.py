@@ -314,7 +314,7 @@ async def divide_later(value: int, ended: list[str]) -> int:
         ended.append("over")
 
 
-def test_finished_coroutine_returns_at_once() -> None:
+def test_finished_coroutine_returns_immediately() -> None:
     assert start_awaiting(return_value(3)) == 3
 
 

@@ -335,7 +335,7 @@ class PullReader:
     def _read(self, pull: GraphPull, paths: Sequence[str], beside: PullQueryItems, rest: "RemainingTexts") -> bool:
         """Read one batch, in smaller pieces if GitHub times out; False if the head moved."""
         try:
-            return self._read_at_once(pull, paths, beside, rest)
+            return self._read_in_one_query(pull, paths, beside, rest)
         except RateLimited:
             raise
         except Unavailable:
@@ -343,11 +343,11 @@ class PullReader:
                 raise
             pieces = batches(paths, SMALL_BATCH)
             return all(
-                self._read_at_once(pull, piece, beside if at == 0 else PullQueryItems(), rest)
+                self._read_in_one_query(pull, piece, beside if at == 0 else PullQueryItems(), rest)
                 for at, piece in enumerate(pieces)
             )
 
-    def _read_at_once(
+    def _read_in_one_query(
         self, pull: GraphPull, paths: Sequence[str], beside: PullQueryItems, rest: "RemainingTexts"
     ) -> bool:
         lacking = [path for path in paths if path not in rest.texts]

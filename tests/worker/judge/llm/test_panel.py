@@ -365,7 +365,7 @@ def test_choice_is_ignored_when_no_model_may_be_asked() -> None:
     assert (decision_of(verdict), verdict.judge_model) == ("abstain unproven", None)
 
 
-def test_who_judges_is_part_of_the_content() -> None:
+def test_judges_are_part_of_the_content() -> None:
     plain, of = choice_of("claude-opus-5-5", model_of(), strong())
     others = [
         fingerprint_of(of, plain),

@@ -156,7 +156,7 @@ def replays_and_deletions() -> Pages:
         replay(abstain, ("decision", "category"), (None, Step(Stage.CORRECTION, "12 bytes"))),
     )
     yield "fields that differ without another way are said to", replay(rejected(score=0.2), ("score",))
-    yield "a judging anew is told what it is", rejudged_note(EVAL)
+    yield "a re-evaluation is named as one", rejudged_note(EVAL)
     stored = counts(VERDICTS=3, PULLS=1, DOSSIERS=1, AUDITS=2, CHECKS=1, COMMANDS=1, OTHER=0)
     yield "what is stored is counted before anything is deleted", deletion_report(stored, PAGE)
     none, single = counts(VERDICTS=0), counts(VERDICTS=1)
@@ -214,7 +214,7 @@ def reports() -> Pages:
     unpriced = TaskJudgement(verdict=TaskRuling.PASS, reasoning="x", cost_usd=None, eval_id="e")
     yield "a cost that is not known is not nothing", judgement_report(unpriced)
     unjudged = (judge_unavailable("status 529"), judge_without_criteria())
-    yield "what nobody judged says why", *map(judgement_report, unjudged)
+    yield "an output that was not judged says why", *map(judgement_report, unjudged)
 
 
 def tokens_and_waits() -> Pages:

@@ -143,7 +143,7 @@ def pages() -> Pages:
     yield "a reject says what to do next what is open and what was said before", comment_on(accepted(), reject)
     unreadable = {"author_agent": "copilot", "case_error": REFUSED}
     verdict = abstained(AbstainReason.BUDGET, concern="The budget is used up.", **unreadable)
-    yield "a case that cant be read is told where nobody judged", comment_on(verdict)
+    yield "an invalid case is reported on an unjudged change", comment_on(verdict)
     verdicts = (rejected(**unreadable), abstained(AbstainReason.CI_FAILED, **unreadable), accepted(**unreadable))
     yield (
         "a case that cant be read is told beside a reject and beside red ci, and not beside an accept",
@@ -153,13 +153,13 @@ def pages() -> Pages:
     unnamed = abstained(AbstainReason.CI_FAILED, author_agent="aider", next_step="Make CI pass.")
     comments = (comment_on(rejected(), red), comment_on(unnamed))
     yield "red ci is told with its first failing test and the log of that", *comments
-    yield "somebody without a name of their own is told plainly", comment_on(rejected(author_agent="aider"))
+    yield "an author without a mention gets a plain comment", comment_on(rejected(author_agent="aider"))
     yield "what was carried over is no earlier verdict", comment_on(rejected(), rejected(carried_from="0"), accepted())
     yield "every command is listed with what it does and who may", help_comment()
-    yield "that ci is mended is told with why nobody judged", comment_on(abstained(AbstainReason.UNPROVEN))
+    yield "repaired ci is reported with the reason of the abstain", comment_on(abstained(AbstainReason.UNPROVEN))
     yield "an accept leaves nothing to do", comment_on(rejected(), accepted())
     undecided = abstained(AbstainReason.NEEDS_HUMAN, author_agent="copilot")
-    yield "where a person decides nobody is addressed", comment_on(undecided)
+    yield "a decision by a person addresses no author", comment_on(undecided)
     overridden = feedback_comment([recorded_entry(rejected(author_agent="copilot"))], 5, is_overridden=True)
     yield "an override leaves nothing to do and lists what it overrode", overridden
 

@@ -145,7 +145,7 @@ def permissions() -> Pages:
     yield "an installation that has not approved merge queues is named", unapproved
     suspended = installation(CORE | {"checks": "read"}, is_suspended=True)
     yield "an installation that lacks more says what does not work", installation_report(ALL, suspended)
-    yield "what nobody asks for is not missed", installation_report(CORE, installation(CORE))
+    yield "an optional permission is not missed", installation_report(CORE, installation(CORE))
 
 
 def gates() -> Pages:

@@ -190,7 +190,7 @@ def checks() -> Pages:
 
 def facts() -> Pages:
     """Lines of check and terminal that a plain verdict does not have."""
-    prose = Criterion(id="AC1", text="Retry uploads\n\n" + "Whoever uploads waits too long. " * 20, inferred=True)
+    prose = Criterion(id="AC1", text="Retry uploads\n\n" + "The user waits too long. " * 20, inferred=True)
     shown = differences(accepted(evidence=(STUB,) * 23), dossier(criteria=(prose,)))
     yield "of an accept a few places are shown and of prose how it begins", *shown
     many = [rejected().findings[1].model_copy(update={"line": line}) for line in range(10, 24)]
@@ -326,7 +326,7 @@ def budgets() -> Pages:
     }  # fmt: skip
     carried = accepted(**unheard, carried_from=EvalId("0193"))
     verdicts = (abstained(away, **unheard), abstained(away), accepted(**unheard), carried)
-    yield "what a model may have cost that nobody heard is told as the most", "\n".join(map(judged_by_line, verdicts))
+    yield "a cost without a reply is reported as its upper bound", "\n".join(map(judged_by_line, verdicts))
     differ = lines_of(accepted(signals={"opinions": OPINIONS, "opinions_agree": False}), dossier())
     shown = ("\n".join(line for line in lines if "Opinions" in line) for lines in differ)
     yield "opinions that differ are shown", *shown

@@ -246,7 +246,7 @@ GUESSES = [
 ]
 
 
-@pytest.mark.parametrize(("language", "text"), GUESSES, ids=[one[1] for one in GUESSES])
+@pytest.mark.parametrize(("language", "text"), GUESSES, ids=[text for _, text in GUESSES])
 def test_call_with_check_name_is_a_guessed_assertion(language: Language, text: str) -> None:
     (assertion,) = list_assertions(language, text)
     assert (assertion.proof, assertion.is_guess) == (VALUE, True)
