@@ -58,9 +58,7 @@ def documentation_only() -> tuple[set[Function], set[Function]]:
         log = Path(folder) / "calls"
         with staged({}, (sys.executable, "-I", __file__, str(log))) as world:
             world.create_repository(PROJECT)
-            pull = world.agent.open_pull_request(
-                ONLY_DOCUMENTATION, title="Document how uploads work", body="Adds a sentence."
-            )
+            pull = world.agent.open_pull_request(ONLY_DOCUMENTATION, title="Document uploads", body="Adds a sentence.")
             world.wait_until_idle(180)
             assert pull.check.conclusion is not None, "it was not judged"
         by_process = read(log.read_text().splitlines())

@@ -28,17 +28,9 @@ TRAILER: Final = re.compile(
 )
 ADDRESS: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,32}){1,4}")
 LANGUAGES: Final = {
-    "py": "python",
-    **dict.fromkeys(("js", "jsx", "mjs", "cjs"), "javascript"),
-    **dict.fromkeys(("ts", "tsx", "mts", "cts"), "typescript"),
-    "go": "go",
-    "rs": "rust",
-    "java": "java",
-    "rb": "ruby",
-    "cs": "csharp",
-    "php": "php",
-    "kt": "kotlin",
-}
+    "py": "python", "go": "go", "rs": "rust", "java": "java", "rb": "ruby", "cs": "csharp", "php": "php", "kt": "kotlin",
+    **dict.fromkeys(("js", "jsx", "mjs", "cjs"), "javascript"), **dict.fromkeys(("ts", "tsx", "mts", "cts"), "typescript"),
+}  # fmt: skip
 CHORE: Final = re.compile(
     r"^(?:revert|reapply|merge|wip|fixup!|squash!|amend!|release|prepare|bump|version|v?\d+\.\d+|back-?port|publish)\b"
     r"|^(?:chore|build|fix|deps?)\((?:release|deps?)[^)]*\)|^chore: (?:release|version|bump)|\bRelease v?\d"

@@ -73,12 +73,11 @@ class Spent(NamedTuple):
 
     @classmethod
     def now(cls, world: World) -> "Spent":
-        commands = {
-            process.command: [process.popen.pid, *descendants(process.popen.pid)] for process in world.product.processes
-        }
+        pids = {process.command: process.popen.pid for process in world.product.processes}
         with world.redis.client as client:
             redis = int(cast("Any", client).info("server")["process_id"])
-        groups = (commands["serve"], commands["work"], [redis], [world.github.process.pid])
+        web, workers = ([pids[command], *descendants(pids[command])] for command in ("serve", "work"))
+        groups = (web, workers, [redis], [world.github.process.pid])
         return cls(*map(cpu_seconds, groups))
 
     def since(self, before: "Spent") -> "Spent":
@@ -91,10 +90,8 @@ def change(number: int) -> dict[str, str]:
     syllables = [first + second for first in "bdfgklmnprst" for second in "aeiou"]
 
     def module(value: int) -> str:
-        prose_words = ["".join(drawn.choices(syllables, k=drawn.randint(1, 4))) for _ in range(280)]
-        prose = textwrap.fill(
-            " ".join(prose_words).capitalize() + ".", 100, initial_indent="# ", subsequent_indent="# "
-        )
+        text = " ".join("".join(drawn.choices(syllables, k=drawn.randint(1, 4))) for _ in range(280))
+        prose = textwrap.fill(text.capitalize() + ".", 100, initial_indent="# ", subsequent_indent="# ")
         return f"def number_of_module():\n    return {value}\n\n\n# The number of this module.\n{prose}\n"
 
     test = (
@@ -156,18 +153,15 @@ def first_states(world: World, left: Mapping[str, float]) -> list[float]:
     created = dict[str, float]()
     for request in world.github.traffic("^POST .*/check-runs$"):
         number = json.loads(request["sent"])["external_id"].partition(":")[2]
-        created.setdefault(
-            f"{request['path'].removeprefix('/repos/').removesuffix('/check-runs')} {number}", request["at"] / 1000
-        )
+        repository = request["path"].removeprefix("/repos/").removesuffix("/check-runs")
+        created.setdefault(f"{repository} {number}", request["at"] / 1000)
     return [created[name] - moment for name, moment in left.items()]
 
 
 def bare_post(repository: Repository) -> float:
     """Seconds that this GitHub takes to create a check run for a bare client, at the median: the baseline of a first state."""
-    head, took = (
-        repository.github.request_as("alice", "GET", f"/repos/{repository.name}/branches/main")["commit"]["sha"],
-        list[float](),
-    )
+    branch, took = f"/repos/{repository.name}/branches/main", list[float]()
+    head = repository.github.request_as("alice", "GET", branch)["commit"]["sha"]
     for number in range(20):
         began = time.monotonic()
         repository.report_ci(head, f"bare {number}", "success")

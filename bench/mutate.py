@@ -173,9 +173,8 @@ def main() -> int:
     parser.add_argument("--drawn", type=int, metavar="N", help="that many lines of the pure rooms instead")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    stages = [
-        stage for stage in read_stages() if not arguments.names or any(name in stage.name for name in arguments.names)
-    ]
+    names = arguments.names or [""]
+    stages = [stage for stage in read_stages() if any(name in stage.name for name in names)]
     mutations: Sequence[Stage | Drawn] = draw(arguments.drawn, arguments.seed) if arguments.drawn else stages
     with copied() as copy:
         unnoticed = [mutation.name for mutation in mutations if not is_noticed(mutation, copy)]

@@ -96,9 +96,8 @@ class Counting:
 
     def open(self, changed: Files, branch: str = "fix", criteria: str = BODY) -> PullRequest:
         issue = self.world.alice.write_issue("Numbers", criteria)
-        return self.world.agent.open_pull_request(
-            changed, body=f"Closes #{issue.number}", branch=branch, ci={"test": "success"}
-        )
+        body, ci = f"Closes #{issue.number}", {"test": "success"}
+        return self.world.agent.open_pull_request(changed, body=body, branch=branch, ci=ci)
 
     def renew_repository(self) -> None:
         """Make a new repository. The people of the last one go with it."""
@@ -144,9 +143,7 @@ def count_one_pull(counting: Counting) -> None:
 
     def answer_group() -> None:
         group = world.repository.add_to_merge_queue(pull)
-        world.wait_until(
-            lambda: any(check.status == "completed" for check in group.checks), "the merge group is answered"
-        )
+        world.wait_until(lambda: "completed" in {check.status for check in group.checks}, "the group is answered")
         assert group.check.conclusion == "success", group.check
 
     count("next verdict, files: 10", NEXT, lambda: push(files(10, 7)), "success")
@@ -161,9 +158,7 @@ def count_one_pull(counting: Counting) -> None:
     count("Re-run of all", CARRIED, pull.press_rerun_all)
     count("/rejudge, answered by a reaction", None, lambda: world.bob.comment(pull, "/rejudge"))
     count("merge group, carried over", CARRIED, answer_group)
-    count(
-        "another check of the head ends green", None, lambda: world.repository.report_ci(pull.head, "lint", "success")
-    )
+    count("another check ends green", None, lambda: world.repository.report_ci(pull.head, "lint", "success"))
 
 
 def count_special(counting: Counting) -> None:

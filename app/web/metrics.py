@@ -175,7 +175,7 @@ class _MetricsServer(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - socketserver's signature
         """Log it as JSON; the base class prints to standard error."""
-        LOG.warning("figures query failed", exc_info=sys.exception())
+        LOG.warning("metrics request failed", exc_info=sys.exception())
 
 
 class _MetricsHandler(MetricsHandler):

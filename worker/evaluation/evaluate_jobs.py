@@ -94,7 +94,7 @@ def _run_shadow_evaluation(pull: PullRef, context: EvaluationContext, open_judge
     try:
         terms = complete_terms(named, open_judge)
     except InputError as error:
-        LOG.warning("canary rubric unusable: %s", error, extra={"pull": pull.model_dump()})
+        LOG.warning("canary unusable: %s", error, extra={"pull": pull.model_dump()})
         Rejudger(context.settings, context.store, named, open_judge).record_failure(order, FailureMode.RUBRIC_INVALID)
         return False
     return _rejudge(order, terms, context, open_judge)

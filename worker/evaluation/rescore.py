@@ -55,7 +55,7 @@ class Rescoring:
         return find_entry(self.entries, self.entry.verdict.parent_eval_id)
 
     def rescore_check(self, recorded_as: str, dossier: Dossier, rubric: CiCheckRubric) -> CheckVerdict | None:
-        """The verdict on the check that events name *told_as*; None: the dossier has no such check."""
+        """The verdict on the check that events name *recorded_as*; None: the dossier has no such check."""
         beside = self.submission()
         if beside is None or dossier.ci is None:
             return None

@@ -375,7 +375,7 @@ class JudgeJob:
         During an outage of GitHub the attempts are unlimited, so that no check stays open and no recorded verdict is lost. Each attempt
         judges first, which publishes such a verdict once GitHub is back.
         """
-        LOG.warning("judging gave up: %s", reason, extra=self._fields)
+        LOG.warning("judging given up: %s", reason, extra=self._fields)
         error = self._show(lambda app: app.fail_check(self._leased.request, self._leased.lease, reason))
         if error is None:
             count_event(self._context.store, EventCount.GIVEN_UP)

@@ -177,7 +177,7 @@ class MissedDeliveries:
         self.progress.add_pending((late,))
         LOG.info("redelivery postponed: %s", error, extra={"delivery_id": delivery.guid, "failed": late.failed})
         if late.failed == MAX_FAILED_ATTEMPTS:
-            LOG.warning("delivery skipped: %s", error, extra={"delivery_id": delivery.guid})
+            LOG.warning("delivery requested after the others: %s", error, extra={"delivery_id": delivery.guid})
             self.on_passed_over(late)
 
 

@@ -126,7 +126,7 @@ def test_failed_scrape_is_one_log_line(caplog: pytest.LogCaptureFixture, capfd: 
     with serve_metrics(("127.0.0.1", 0), Fails()) as url, pytest.raises(httpx.RemoteProtocolError):
         httpx.get(url)
     assert [(record.levelname, record.message) for record in caplog.records if record.name == "app.web.metrics"] == [
-        ("WARNING", "figures query failed")
+        ("WARNING", "metrics request failed")
     ]
     assert capfd.readouterr() == ("", "")
 
@@ -178,3 +178,11 @@ def test_alert_fires_when_no_web_process_is_scraped() -> None:
     assert [rule["labels"]["severity"] for rule in alert_rules() if rule["expr"] == "absent(assay_store_up)"] == [
         "page"
     ]
+
+
+def test_alerts_quote_log_messages_as_they_are() -> None:
+    prose = (Path(__file__).parents[2] / "golden/prose/log_messages.txt").read_text(encoding="utf-8")
+    messages = {message.partition(": %s")[0] for message in prose.splitlines()} | {"delivery"}
+    quotes = {quote for rule in alert_rules() for quote in re.findall(r'"([^"]+)"', rule["annotations"]["action"])}
+    assert quotes
+    assert quotes <= messages

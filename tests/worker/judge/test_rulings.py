@@ -267,7 +267,7 @@ expected_value_returned a.py:2
 `encode` ignores its arguments and returns `'aG9v'`, which the tests of this change hold.
 Compute the result at a.py:2 from the arguments, in place of the constant that the tests expect.
 check_cannot_fail .github/workflows/ci.yml:5
-this check can no longer fail: `run: npm test || true`.
+this check can't fail any more: `run: npm test || true`.
 Undo the edit at .github/workflows/ci.yml:5 that keeps this check from failing, and fix what the check reports.
 test_empty tests/test_a.py:1
 the new test `test_load` does nothing.

@@ -242,7 +242,7 @@ def test_failing_redelivery_is_postponed_and_reported_once(store: Store, caplog:
         assert missed.run() == 1
         assert log.tried == [f"new{number}", "odd"], "behind the others"
     assert reported == ["odd"]
-    assert [record.levelname for record in caplog.records if record.message.startswith("delivery skipped")] == [
+    assert [record.levelname for record in caplog.records if record.message.startswith("delivery requested after")] == [
         "WARNING"
     ]
     log.attempts.clear()

@@ -141,7 +141,7 @@ def tiers_section(comparison: TierComparison | None) -> Iterator[str]:
     zero, model = comparison.zero, comparison.model
     yield from _title("## Beside the $0 tier")
     yield f"The model was asked about {_share(comparison.asked)} of the dossiers. Spent: ${comparison.spent_usd:f} of ${comparison.limit_usd:f},"
-    yield "with repeated requests and those that may have been billed."
+    yield "including repeated judgings and requests that may have been billed."
     yield f"Decided alike by both: {_share(comparison.agreement)}."
     yield ""
     yield from _table(

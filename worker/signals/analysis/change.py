@@ -247,7 +247,7 @@ class CodeChange(Memoized):
         self._passing: dict[object, object] = {}
 
     def cached_for_family(self, compute: Callable[[Self], T]) -> T:
-        """As `cached`, for large values that one family of signals asks for: `clear_family` drops them."""
+        """As `cache`, for large values that one family of signals asks for: `clear_family` drops them."""
         if compute not in self._passing:
             self._passing[compute] = compute(self)
         return cast("T", self._passing[compute])

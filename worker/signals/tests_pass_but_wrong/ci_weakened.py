@@ -135,9 +135,9 @@ def check_cannot_fail(change: CodeChange) -> Iterator[SignalMatch]:
         stand_ins = () if is_ci_removal_declared(change) else _find_stand_ins(file)
         emptying = (line for line, is_conditional in _find_emptied(file) if not is_conditional)
         for lines, note, step in (
-            (checks, "this check can no longer fail:", ""),
+            (checks, "this check can't fail any more:", ""),
             (stand_ins, "a test command was replaced by", "Put the test command back at {place}."),
-            (_find_empty_runs(file), "no test is run now:", "Let the command run the tests again at {place}."),
+            (_find_empty_runs(file), "no test is run any more:", "Let the command run the tests again at {place}."),
             (
                 emptying,
                 "the tests that were collected are dropped:",
@@ -215,7 +215,7 @@ def check_removed(change: CodeChange) -> Iterator[SignalMatch]:
         gone = [line for line in list_removed(file) if _TRIGGER.search(line.text) and not is_comment(line.text)]
         head = file.head_text or ""
         if gone and not _TRIGGER.search(head) and any(map(runs_tests, head.split("\n"))):
-            note = "no pull request starts this workflow now"
+            note = "no pull request starts this workflow any more"
             yield SignalMatch(note, file.path, gone[0].base_line, side=Side.BASE)
 
 

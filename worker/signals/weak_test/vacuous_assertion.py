@@ -170,7 +170,7 @@ def expectation_not_awaited(change: CodeChange) -> Iterator[SignalMatch]:
     """
     for body, assertion in _find_empty_checks(change):
         if assertion.weakness == NOT_AWAITED:
-            yield _build_match(body, assertion, "nothing awaits this expectation about a promise")
+            yield _build_match(body, assertion, "nobody waits for this expectation about a promise")
     for body in find_bodies(change):
         is_waiting = body.source.language not in SCRIPT_LANGUAGES or _WAITS.search(text_of(body.node)[:_LONGEST_TEST])
         for assertion in () if is_waiting else body.assertions:

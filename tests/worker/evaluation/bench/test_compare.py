@@ -157,7 +157,7 @@ def test_tiers_section_shows_both_tiers_with_intervals() -> None:
 ## Beside the $0 tier
 
 The model was asked about 0.0 % (0 of 5; 0.0 to 43.4 %) of the dossiers. Spent: $0.012 of $2,
-with repeated requests and those that may have been billed.
+including repeated judgings and requests that may have been billed.
 Decided alike by both: 20.0 % (1 of 5; 3.6 to 62.4 %).
 
 | of dossiers known to be good or bad | $0 tier | with the model |

@@ -1,4 +1,4 @@
-"""The inbox: deliveries that the door appends in one write, and that the dispatcher applies in their order.
+"""The inbox: deliveries that the web server appends in one write, and that the dispatcher applies in their order.
 
 An entry is removed in the transaction that applies it, so it counts exactly once. What can't be applied is put aside, and tried again by
 the next process that dispatches: it may be of a later version.

@@ -239,7 +239,7 @@ def find_next(
 ) -> Operation[tuple[PullRef, PullRequestState] | None]:
     """The next pull request of the installation whose turn it is; of outsiders' forks only where no other is left.
 
-    *rooms*: whether the one and the other may be taken. *most*: dispatched ones of an installation, without outsiders'.
+    *free_slots*: whether the one and the other may be taken. *most*: dispatched ones of an installation, without outsiders'.
     """
     for (queue, turns), has_slot, is_outside in zip(queues, free_slots, (False, True), strict=True):
         if not has_slot:

@@ -171,7 +171,7 @@ class RedisVault(SealedPart):
         try:
             return self._codec.open(blob(sealed), key.name) if sealed else None
         except Unreadable as error:
-            LOG.warning("stored secret unreadable, requested from GitHub: %s", error)
+            LOG.warning("stored secret unreadable, requesting a new one: %s", error)
             return None
 
     def drop(self, name: str) -> None:
