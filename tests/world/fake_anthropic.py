@@ -58,7 +58,7 @@ class HeldReply:
     _released: threading.Event = field(default_factory=threading.Event)
 
     def wait_for_request(self, seconds: float = 30.0) -> None:
-        assert self._asked.wait(seconds), f"The model was not request within {seconds:.0f} s."
+        assert self._asked.wait(seconds), f"The model was not asked within {seconds:.0f} s."
 
     def release(self) -> None:
         self._released.set()

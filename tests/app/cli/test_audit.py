@@ -13,7 +13,7 @@ from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start
 from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.verdict import SubjectKind
-from worker.errors import AssayError, InputError
+from worker.errors import InputError
 
 PARENT, CHILD = EvalId("0190aaaa-bbbb-7ccc-8ddd-000000000000"), EvalId("0190aaaa-bbbb-7ccc-8ddd-000000000001")
 
@@ -99,11 +99,11 @@ NOT_ON_RECORD = "0199aaaa-0000-7000-8000-000000000001"
     ],
 )
 def test_wrong_call_is_an_error_and_writes_nothing(
-    example: dict[str, Any], command: tuple[str, ...], message: str
+    example: dict[str, Any], command: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(AssayError, match=message):
+    with pytest.raises(InputError, match=message):
         run_command(*(part.replace("EVAL_ID", example["eval_id"]) for part in command))
-    assert list(Path.cwd().iterdir()) == []
+    assert (list(Path.cwd().iterdir()), capsys.readouterr().out) == ([], "")
 
 
 def test_replay_gives_the_same_decision_and_writes_nothing(example: dict[str, Any]) -> None:

@@ -153,6 +153,17 @@ def test_ignored_delivery_is_202_with_its_reason(
     assert [(line["outcome"], line["reason"]) for line in web_server.log_lines] == [("ignored", reason)]
 
 
+def test_reopening_is_queued_and_recorded_once(web_server: WebServer) -> None:
+    with web_server.redis.client as redis:
+        redis.hset(keys.watch(PULL).name, "pull", PULL.model_dump_json())
+    reopening = payload("reopened")
+    answers = [web_server.deliver("pull_request", reopening, {"X-GitHub-Delivery": "d-4"}) for _ in range(2)]
+    assert [answer.json() for answer in answers] == [{"outcome": "queued"}, {"outcome": "duplicate"}]
+    assert web_server.apply() == [IntakeOutcome.QUEUED]
+    with web_server.redis.client as redis:
+        assert len(redis.hvals(PULL_REQUEST_EVENTS.texts.name)) == 1
+
+
 def test_merge_of_a_judged_pull_request_is_recorded_once_without_names_or_text(
     web_server: WebServer,
 ) -> None:

@@ -178,6 +178,7 @@ def test_edited_rubric_under_an_old_version_is_refused_by_each_command(assay: As
     ):
         code, out, err = assay.run(*arguments)
         assert (code, f'{edited} was changed but still says version "1": raise it' in out + err) == (Exit.USAGE, True)
+    assert out == ""
     assert assay.run("rubric", "diff", first, first)[0] == 0
     assert len(assay.children(original)) == 1
 

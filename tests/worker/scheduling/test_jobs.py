@@ -301,12 +301,12 @@ def test_judging_during_a_model_outage_is_requested_again_after_its_delay(
 ) -> None:
     world.script(pull_ref(), "outage 3600", "outage 3600")
     store.pulls.request_judging(judge_request())
-    for run_repeatedly in range(1, 3):
+    for outages in range(1, 3):
         run()
         assert run() is None, "not before that time"
         newest = store.pulls.find_request(pull_ref())
         assert newest is not None
-        assert (newest.trigger, newest.outages, newest.head_sha) == (Trigger.OUTAGE, run_repeatedly, None)
+        assert (newest.trigger, newest.outages, newest.head_sha) == (Trigger.OUTAGE, outages, None)
         make_due(store, pull_ref())
     run()
     assert [line["trigger"] for line in world.notes("began")] == ["pushed", "outage", "outage"]

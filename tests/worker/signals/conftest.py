@@ -21,6 +21,7 @@ def run_each(pytestconfig: pytest.Config) -> CaseRunner:
 
     def run(check: Callable[..., object], cases: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
         selected = [(name, arguments) for name, arguments in cases if text in name]
+        assert selected or text
         if not selected:
             pytest.skip(f"no case is called {text!r}")
         run_cases(check, selected)

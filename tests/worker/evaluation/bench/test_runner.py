@@ -103,7 +103,7 @@ def test_interrupted_run_resumes_where_it_stopped(files: list[Path], out: Path, 
     assert ids(out) == ids(out, TRAITS_FILE) == IDS
     whole = (out / VERDICTS_FILE).read_bytes()
     assert whole.startswith(before), "what was judged is not judged again"
-    assert list(run_bench(files, out, opening, 1)) == [ROWS], "nor is a finished run"
+    assert list(run_bench(files, out, opening, 2)) == [ROWS], "nor is a finished run"
     assert (out / VERDICTS_FILE).read_bytes() == whole
 
 
