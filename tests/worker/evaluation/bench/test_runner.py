@@ -130,9 +130,12 @@ def test_failing_row_is_named_with_its_cause(out: Path, opening: BenchOpener, tm
 
 
 def test_row_is_written_as_its_id_and_verdict(tmp_path: Path) -> None:
-    (raw,) = read_lines(samples.write_rows(tmp_path / "rows.jsonl", row("ä", STUB)))
+    raw, broken = read_lines(samples.write_rows(tmp_path / "rows.jsonl", row("ä", STUB), "{}"))
     lines = judge_to_lines(judge_context(threshold=0.0), NumberedRow(0, raw))
     assert not isinstance(lines, Halt)
+    with pytest.raises(RuntimeError, match="a row that was read before"):
+        judge_to_lines(judge_context(threshold=0.0), NumberedRow(1, broken))
+    assert str(NumberedRow(0, raw)) == f"{tmp_path / 'rows.jsonl'}:1"
     verdict, traits = lines
     assert list(json.loads(verdict)) == ["id", "verdict"]
     assert (json.loads(verdict)["id"], json.loads(traits)["id"]) == ("ä", "ä")
