@@ -91,7 +91,7 @@ def banned_locals(tree: ast.Module) -> list[str]:
 def definitions(tree: ast.Module) -> Iterator[str]:
     """The names of functions and classes, as words."""
     for node in ast.walk(tree):
-        if isinstance(node, (Function, ast.ClassDef)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name.replace("_", " ")
 
 
