@@ -263,11 +263,11 @@ class RuledModel(FakeAnthropic):
         self._trap = Trap()
         return self._trap
 
-    def _play(self, request: Request) -> Response:
-        self._spring(int(request.environ.get("REMOTE_PORT", 0)))
+    def _respond(self, http_request: Request) -> Response:
+        self._spring(int(http_request.environ.get("REMOTE_PORT", 0)))
         with self._lock:
             before = len(self._script)
-            response = super()._respond(request)
+            response = super()._respond(http_request)
             is_fault, is_free = len(self._script) < before, response.status_code >= HTTPStatus.BAD_REQUEST
             self.billed += not is_free
             self.free += is_free
