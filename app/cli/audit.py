@@ -146,7 +146,7 @@ def _load_judged(store: Store, eval_id: EvalId) -> tuple[LedgerEntry, Dossier, A
         raise InputError(f"{eval_id} can't be judged again or reported: {reason}")
     if dossier is None:
         raise InputError(
-            f"The dossier of {eval_id} is not kept, or no longer kept. ASSAY_RETENTION_DAYS says how long one is."
+            f"The dossier of {eval_id} is no longer kept, or never was. ASSAY_RETENTION_DAYS says how long one is."
         )
     return entry, dossier, store.archive.audit(eval_id)
 

@@ -279,7 +279,7 @@ def test_typo_in_command_is_answered_once_and_its_edit_is_followed(world: World)
     assert [read_reactions(world, comment) for comment in (typo, second_typo)] == [[("assay[bot]", "confused")]] * 2
 
     world.model.reply_with(accept(RETRY_AT))
-    world.alice.edit_comment(typo, "/override By somebody else.")
+    world.alice.edit_comment(typo, "/override By another person.")
     world.wait_after(world.bob.edit_comment(second_typo, "/rejudge"))
     assert pull.check.conclusion == "success"
     assert ("assay[bot]", "eyes") in read_reactions(world, second_typo)

@@ -43,7 +43,7 @@ from worker.log import log_json
 from worker.log import bind_log_fields
 
 log_json("INFO")
-log = logging.getLogger("another.library")
+log = logging.getLogger("another.package")
 with bind_log_fields({"delivery_id": "guid-1", "number": 3}):
     log.info("asked", extra={"number": 4})
 log.info("done")

@@ -162,7 +162,7 @@ def test_zero_retention_stores_the_verdict_alone(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("ASSAY_RETENTION_DAYS")
     assert "this entry of the ledger alone" in run_accepted("show", eval_id)
     for command in ("replay", "report"):
-        with pytest.raises(InputError, match=r"is not kept, or no longer kept"):
+        with pytest.raises(InputError, match=r"is no longer kept, or never was"):
             run_command(command, eval_id)
     counted = run_command("forget", EXAMPLE).text
     assert ("1 verdict," in counted, "dossier" in counted) == (True, False)

@@ -19,13 +19,14 @@ from tests.worker.scheduling.worker_processes import WorkerProcess
 from tests.world.fake_anthropic import FakeAnthropic
 from tests.world.redis import RedisServer
 from tests.world.replies import cannot_tell
+from worker.adapters.redis.connection.client import whole
 from worker.adapters.redis.store import Store
 from worker.domain.dossier import CiCheck
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.recorded_verdicts import RecordedVerdict, RejudgeSelection, Surveyor
 from worker.evaluation.rejudge import RejudgeRun
-from worker.scheduling.queue import EvaluateQueue, JudgeQueue
+from worker.scheduling.queue import EVALUATE_QUEUE, EvaluateQueue, JudgeQueue
 from worker.settings import Settings
 from worker.settings import environment as environ
 
@@ -122,13 +123,16 @@ def test_interrupted_batch_keeps_answers_and_resumes(store: Store, settings: Set
     assert sorted(len(store.ledger.entries(live.order(entry).pull)) for entry in made) == [2, 2, 2]
 
 
+def count_queued(store: Store) -> int:
+    return whole(store.client.call("LLEN", f"rq:queue:{EVALUATE_QUEUE}"))
+
+
 def test_run_ends_when_no_workers_remain(store: Store, settings: Settings) -> None:
     orders = [live.order(entry) for entry in judge_history(store, settings)]
     by = live.terms(settings)
     run = RejudgeRun(settings, store, by, orders)
     assert list(run.run_by_workers(live.read_survey(store, by.law))) == []
-    names = [f"anew-{order.eval_id}-{by.law}" for order in orders]
-    assert EvaluateQueue.from_settings(settings).find_unfinished(names) == set(), "the queue is empty"
+    assert count_queued(store) == 0
     assert len(live.read_survey(store, by.law).survey.unanswered_verdicts) == len(orders)
 
 
@@ -138,11 +142,10 @@ def test_interrupt_removes_orders_from_the_queue(store: Store, settings: Setting
 
     class Interrupted(Surveyor):
         def read_new(self) -> Iterator[RecordedVerdict]:
-            assert len(EvaluateQueue.from_settings(settings).find_unfinished(names)) == len(orders)
+            assert count_queued(store) == len(orders)
             raise KeyboardInterrupt
 
-    names = [f"anew-{order.eval_id}-{by.law}" for order in orders]
     interrupted = Interrupted(store, RejudgeSelection(SubjectKind.SUBMISSION, ALL_TIME, by.law))
     with pytest.raises(KeyboardInterrupt):
         list(RejudgeRun(settings, store, by, orders).run_by_workers(interrupted))
-    assert EvaluateQueue.from_settings(settings).find_unfinished(names) == set()
+    assert count_queued(store) == 0

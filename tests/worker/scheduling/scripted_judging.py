@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
-from tests.worker.adapters.redis.store_samples import pull_ref, settings_for
+from tests.worker.adapters.redis.store_samples import ledger_entry, pull_ref, settings_for
 from tests.worker.publishing.texts.samples import dossier, rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text, whole
@@ -21,7 +21,7 @@ from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import CheckContent, Conclusion, SarifUpload
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
+from worker.domain.ids import CheckRunId, EvalId, Sha
 from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import (
     JudgingCompleted,
@@ -53,55 +53,45 @@ def name_of(pull: PullRef) -> str:
 def entry_for(head_sha: Sha, fence: int) -> LedgerEntry:
     """Return the verdict that these handlers record for any head."""
     subject = rejected().subject.model_copy(update={"head_sha": head_sha})
-    verdict = rejected(eval_id=EvalId(f"{fence}"), subject=subject)
-    return LedgerEntry(
-        eval_id=verdict.eval_id,
-        created_at=verdict.created_at,
-        round=1,
-        fence=fence,
-        head_sha=head_sha,
-        fingerprint=Fingerprint("sha256:f"),
-        diff_summary="",
-        verdict=verdict,
-    )
+    return ledger_entry(rejected(eval_id=EvalId(f"{fence}"), subject=subject), fence, head_sha)
 
 
 class ScriptedGitHub:
     """The scripted GitHub of these handlers."""
 
     def __init__(self, store: Store) -> None:
-        self._wire = store.client
+        self._client = store.client
 
     def head(self, pull: PullRef) -> Sha:
-        return text(self._wire.call("HGET", "world:heads", name_of(pull)))
+        return text(self._client.call("HGET", "world:heads", name_of(pull)))
 
     def push(self, pull: PullRef, head_sha: Sha) -> None:
-        self._wire.call("HSET", "world:heads", name_of(pull), head_sha)
+        self._client.call("HSET", "world:heads", name_of(pull), head_sha)
 
     def script(self, pull: PullRef, *steps: str) -> None:
         """Set one step for each of the next judgings of this pull request; later ones just judge."""
-        self._wire.call("RPUSH", f"world:orders:{name_of(pull)}", *steps)
+        self._client.call("RPUSH", f"world:orders:{name_of(pull)}", *steps)
 
     def fail_next_create(self, reason: str) -> None:
-        self._wire.call("SET", "world:creates_none", reason)
+        self._client.call("SET", "world:creates_none", reason)
 
     def fail_next_update(self, reason: str) -> None:
-        self._wire.call("SET", "world:updates_none", reason)
+        self._client.call("SET", "world:updates_none", reason)
 
     def next_step(self, pull: PullRef) -> str:
-        return text(self._wire.call("LPOP", f"world:orders:{name_of(pull)}"))
+        return text(self._client.call("LPOP", f"world:orders:{name_of(pull)}"))
 
     def note(self, what: str, **fields: object) -> None:
         fields |= {"process": os.getpid(), "parent": os.getppid()}
-        self._wire.call("RPUSH", "world:story", json.dumps({"what": what} | fields))
+        self._client.call("RPUSH", "world:story", json.dumps({"what": what} | fields))
 
     def notes(self, what: str) -> list[dict[str, object]]:
-        notes = [json.loads(text(line)) for line in items(self._wire.call("LRANGE", "world:story", 0, -1))]
+        notes = [json.loads(text(line)) for line in items(self._client.call("LRANGE", "world:story", 0, -1))]
         return [note for note in notes if note["what"] == what]
 
     def checks(self) -> dict[str, str]:
         """Return every check run as `pull head` -> `state: title`."""
-        flat = [text(item) for item in items(self._wire.call("HGETALL", "world:checks"))]
+        flat = [text(item) for item in items(self._client.call("HGETALL", "world:checks"))]
         return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
@@ -119,7 +109,7 @@ class ScriptedCheckRuns:
     """The CheckPublisher and CheckRuns ports. *before*, *after*: what runs right before and after the next write."""
 
     def __init__(self, store: Store, before: Action | None = None, after: Action | None = None) -> None:
-        self._wire = store.client
+        self._client = store.client
         self._world = ScriptedGitHub(store)
         self._before, self._after = [before] if before else [], [after] if after else []
         self.fence: Fence = no_lease
@@ -130,13 +120,13 @@ class ScriptedCheckRuns:
 
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         check = f"{name_of(request.pull)} {head_sha}"
-        if refused := text(self._wire.call("GETDEL", "world:creates_none")):
+        if refused := text(self._client.call("GETDEL", "world:creates_none")):
             raise Unavailable("GitHub", refused)
-        number = whole(self._wire.call("HGET", "world:check_ids", check))
+        number = whole(self._client.call("HGET", "world:check_ids", check))
         if not number:
-            number = whole(self._wire.call("INCR", "world:check_count"))
-            self._wire.call("HSET", "world:check_ids", check, number)
-            self._wire.call("HSET", "world:check_names", number, check)
+            number = whole(self._client.call("INCR", "world:check_count"))
+            self._client.call("HSET", "world:check_ids", check, number)
+            self._client.call("HSET", "world:check_names", number, check)
             self._world.note("created", check=check)
         elif content.gives_way and not self._world.checks()[check].startswith("in_progress"):
             return CheckRunId(number)
@@ -147,19 +137,19 @@ class ScriptedCheckRuns:
         return self.create(request, head_sha, content)
 
     def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
-        number = whole(self._wire.call("HGET", "world:check_ids", f"{name_of(request.pull)} {head_sha}"))
+        number = whole(self._client.call("HGET", "world:check_ids", f"{name_of(request.pull)} {head_sha}"))
         return CheckRunId(number) if number else None
 
     def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
         if self._before:
             self._before.pop()()
-        if refused := text(self._wire.call("GETDEL", "world:updates_none")):
+        if refused := text(self._client.call("GETDEL", "world:updates_none")):
             raise Forbidden(refused)
         state = f"{content.conclusion or 'in_progress'}: {content.title}"
-        name = text(self._wire.call("HGET", "world:check_names", check))
+        name = text(self._client.call("HGET", "world:check_names", check))
         assert name.startswith(name_of(request.pull))
         self.fence()
-        self._wire.call("HSET", "world:checks", name, state)
+        self._client.call("HSET", "world:checks", name, state)
         self._world.note("wrote", check=name, state=state)
         if self._after:
             self._after.pop()()

@@ -16,7 +16,7 @@ from worker.adapters.redis.connection.client import whole
 from worker.adapters.redis.connection.transactions import run
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
-from worker.domain.ids import Fingerprint
+from worker.domain.ids import Fingerprint, Sha
 from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
@@ -86,13 +86,13 @@ def ttl_s(store: Store, key: keys.Key) -> int:
     return whole(store.client.call("TTL", key.name))
 
 
-def ledger_entry(verdict: Verdict, fence: int) -> LedgerEntry:
+def ledger_entry(verdict: Verdict, fence: int, head_sha: Sha = HEAD) -> LedgerEntry:
     return LedgerEntry(
         eval_id=verdict.eval_id,
         created_at=verdict.created_at,
         round=1,
         fence=fence,
-        head_sha=HEAD,
+        head_sha=head_sha,
         fingerprint=Fingerprint("sha256:f"),
         diff_summary="1 file, +1 -0",
         verdict=verdict,

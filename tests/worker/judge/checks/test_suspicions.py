@@ -218,7 +218,7 @@ EDITED_TEST = (
         ("failure_swallowed", "weak_test", "c:10", "post may fail and nobody sees it", "", "c:6"),
         # anything else: any related line but an import
         ("branch_empty", "half_finished", "c:10", "this branch of post does nothing", "c:8", "c:1"),
-        ("snapshot_rewritten", "weak_test", None, "recorded anew", "o:3", ""),
+        ("snapshot_rewritten", "weak_test", None, "recorded again", "o:3", ""),
     ],
 )  # fmt: skip
 def test_each_signal_is_settled_by_its_own_kind_of_line(

@@ -258,9 +258,9 @@ def test_unmet_criterion_supports_reject_without_evidence(
         ("half_finished", AT_CODE, VAGUE, False),
         ("tests_pass_but_wrong", AT_CODE, "`send` returns whatever `post` says.", True),
         ("tests_pass_but_wrong", AT_CODE, VAGUE, False),
-        ("weak_test", AT_TEST, "A busy server is not shown to be wanting again.", True),
+        ("weak_test", AT_TEST, "A busy server is not shown to be asked again.", True),
         ("weak_test", AT_TEST, VAGUE, False),
-        ("weak_test", AT_CODE, "`post` is not shown to be wanting again.", True),
+        ("weak_test", AT_CODE, "`post` is not shown to be asked again.", True),
         ("spec_violation", AT_CODE, "AGENTS.md forbids loops around `post`.", True),
         ("spec_violation", AT_CODE, 'It breaks "no loops around post".', True),
         ("spec_violation", AT_CODE, "AC1 forbids loops around `post`.", True),
@@ -335,9 +335,9 @@ def test_scope_creep_does_not_stand_on_related_file() -> None:
     }  # fmt: skip
     tied = evidence_at("uploads/retry_a.py", 1, quote="def retry_upload_a(data):")
     apart = evidence_at("billing/invoice_pdf.py", 1, quote="def render_ledger_a(canvas): return paint_a(canvas)")
-    concern = "Nobody wanting for ledgers."
+    concern = "No issue asks for ledgers."
     assert not is_kept(reject_for("scope_creep", tied, concern), **changes)
-    assert is_kept(reject_for("scope_creep", apart, "Nobody wanting for invoice_pdf."), **changes)
+    assert is_kept(reject_for("scope_creep", apart, "No issue asks for invoice_pdf."), **changes)
     assert is_kept(reject_for("scope_creep", apart), **changes), "code suspects it too"
     both = {**reject_for("scope_creep", apart, concern), "evidence": [{**tied, "note": ""}, {**apart, "note": ""}]}
     verdict = judge_dossier(model_of(both, both), ALWAYS_ASK, **changes)
@@ -350,8 +350,8 @@ def test_scope_creep_does_not_stand_on_related_file() -> None:
 def test_scope_creep_stands_in_a_change_of_many_files() -> None:
     many = "".join(new_file(f"uploads/retry_{number}.py", f"retry_upload = {number}") for number in range(31))
     here = evidence_at("uploads/retry_3.py", 1, quote="retry_upload = 3")
-    assert is_kept(reject_for("scope_creep", here, "Nobody wanting for uploads."), diff=many, files=None)
-    assert not is_kept(reject_for("scope_creep", here, "Nobody wanting for this."), diff=many, files=None)
+    assert is_kept(reject_for("scope_creep", here, "No issue asks for uploads."), diff=many, files=None)
+    assert not is_kept(reject_for("scope_creep", here, "No issue asks for this."), diff=many, files=None)
 
 
 def test_unsupported_unmet_criterion_becomes_unverifiable() -> None:

@@ -291,7 +291,7 @@ def test_carried_evidence_follows_its_lines() -> None:
 @pytest.mark.parametrize("field", ["evidence", "criteria"])
 def test_verdict_with_a_vanished_line_is_not_carried_over(field: str) -> None:
     earlier = judge_earlier(accept_answer())
-    lost = (earlier.evidence[0].model_copy(update={"quote": "not there any more"}),)
+    lost = (earlier.evidence[0].model_copy(update={"quote": "no longer there"}),)
     unmet = tuple(criterion.model_copy(update={"evidence": lost}) for criterion in earlier.criteria)
     changed = {"evidence": lost} if field == "evidence" else {"criteria": unmet}
     assert carry_over(earlier.model_copy(update=changed)) is None

@@ -187,7 +187,7 @@ def test_criterion_that_is_broken_again_gets_a_new_condition() -> None:
     line = history.replace_line("upload.py", 3)
     ask_model(history, accept_all_met(conditions=conditions("resolved", "resolved")))
     history.replace_line("upload.py", line)  # removes the line that met the criterion
-    texts = {"concern": "No upload is retried any more.", "next_step": "Have an upload retried again."}
+    texts = {"concern": "Uploads are no longer retried.", "next_step": "Have an upload retried again."}
     broken = ask_model(history, reject_answer(**missed, scores=scores(2), **texts))
     assert (broken.decision, conditions_of(broken)) == ("reject", "c1:resolved c2:open c3:open")
 

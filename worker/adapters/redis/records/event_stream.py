@@ -100,7 +100,7 @@ def lose_evaluation(transaction: Transaction, eval_id: str) -> Operation[bool]:
 
 
 class RedisEvents(RedisPart):
-    """The Events port, and the reader of streams. *retention*: retention of an entry (0: unlimited)."""
+    """The Events port, and the reader of streams. *retention*: of an entry (0: unlimited)."""
 
     def __init__(self, client: RedisClient, retention: timedelta, hold: timedelta) -> None:
         super().__init__(client)
