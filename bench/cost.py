@@ -41,7 +41,7 @@ from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
 from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.process_limits import collect_rarely
+from worker.process import collect_rarely
 from worker.settings import ModelAccess
 from worker.signals.heuristic_opinion import form_opinion
 

@@ -18,12 +18,11 @@ from types import FrameType
 from typing import Final
 
 from worker.adapters.redis.store import FolderRole, Store, open_store, wait_for_redis, with_store_url
-from worker.clock import SystemClock
 from worker.domain.lifecycle.work import workers_for_strangers
 from worker.errors import InputError, Unavailable
 from worker.judge.rubric import shipped_rubrics
 from worker.log import log_json
-from worker.process_limits import die_with_parent
+from worker.process import SystemClock, die_with_parent
 from worker.scheduling import dispatcher
 from worker.scheduling.jobs import JOB_CONTEXT, JobContext, handle_killed_job
 from worker.scheduling.queue import evaluate_queue, judge_queue, outside_queue, rq_connection

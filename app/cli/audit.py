@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from app.cli.parser import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import terminal_page
-from worker.clock import SystemClock
 from worker.domain.check.overrides import dump_decisions
 from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId
@@ -23,6 +22,7 @@ from worker.domain.verdict.audit import AuditRecord, RecordedRedaction, dump_aud
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
+from worker.process import SystemClock
 from worker.publishing.texts.audit import (
     StoredCounts,
     StoredKind,

@@ -6,7 +6,6 @@ from typing import Final
 from app.cli.judge import read_checkout_options
 from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import read_text, terminal_page
-from worker.clock import SystemClock
 from worker.domain.dossier import Dossier
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.case import CaseError, read_block, read_case_file
@@ -14,6 +13,7 @@ from worker.dossier.markdown import case_fence
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
 from worker.judge.checks.claims import check_case, draft_claims
+from worker.process import SystemClock
 from worker.publishing.texts.case import check_report, draft, parse_error_report
 from worker.wiring.cli import checkout_source
 

@@ -19,7 +19,6 @@ from typing import Final
 
 from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import show_count, terminal_page
-from worker.clock import SystemClock
 from worker.domain.time_range import WindowError, parse_moment_ms, parse_window
 from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.verdict import SubjectKind
@@ -40,6 +39,7 @@ from worker.evaluation.rejudge import (
 from worker.evaluation.rescore import SCORED_KINDS, load_scoring_rubric
 from worker.evaluation.texts.rejudge import RejudgeForecast, RejudgeSummary, VerdictChange, forecast_text, summary_text
 from worker.judge.rubric import is_judged_by, load_rubric
+from worker.process import SystemClock
 from worker.settings import Settings, load_settings, missing_setting
 from worker.wiring.rejudge import RejudgerOpener, open_terms, prompt_meter
 from worker.wiring.store import Store, open_store, with_store_url

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from app.cli.parser import CommandResult, Exit
-from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.events import StreamEntry
 from worker.errors import InputError
@@ -24,6 +23,7 @@ from worker.evaluation.stats.export import (
 )
 from worker.evaluation.stats.figures import EPOCH, to_milliseconds
 from worker.evaluation.stats.stats_query import WEEK, ParameterError, StatsTopic, parse_moment, parse_query
+from worker.process import SystemClock
 from worker.settings import load_settings
 from worker.wiring.store import Store, open_store
 

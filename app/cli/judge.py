@@ -23,7 +23,7 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Verdict
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError, Unavailable
-from worker.process_limits import collect_rarely
+from worker.process import collect_rarely
 from worker.publishing.texts.terminal import verdict_report
 from worker.settings import Settings, load_settings, missing_setting
 from worker.wiring.cli import (

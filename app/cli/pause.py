@@ -8,10 +8,10 @@ import os
 import pwd
 
 from app.cli.parser import CommandResult, Exit
-from worker.clock import SystemClock
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError, parse_end
 from worker.errors import AssayError, InputError
+from worker.process import SystemClock
 from worker.publishing.texts import states as texts
 from worker.publishing.texts.markdown import one_line
 from worker.settings import Settings, load_settings

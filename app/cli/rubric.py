@@ -10,7 +10,6 @@ from typing import Final
 
 from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import terminal_page
-from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.time_range import WindowError, parse_window
 from worker.domain.verdict.outcomes import STRENGTHS
@@ -29,6 +28,7 @@ from worker.evaluation.rubric_diff import (
 from worker.evaluation.stats.people import is_borne_out
 from worker.evaluation.texts.rejudge import differences_text, promotion_text, rubric_ok_text
 from worker.judge.rubric import load_prompt, load_rubric
+from worker.process import SystemClock
 from worker.settings import load_settings
 from worker.signals.registry import REGISTERED_NAMES
 from worker.wiring.store import is_version_reused, open_store

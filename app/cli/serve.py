@@ -19,7 +19,7 @@ from types import FrameType
 from typing import IO, Any, Final, cast
 
 from app.cli.parser import CommandResult, Exit
-from worker.process_limits import die_with_parent
+from worker.process import die_with_parent
 from worker.settings import Settings, child_environment, load_settings, malformed_setting
 from worker.wiring.store import FolderRole, open_store, with_store_url
 

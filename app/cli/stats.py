@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import terminal_page
-from worker.clock import SystemClock
 from worker.domain.check.overrides import HumanDecisions, dump_decisions
 from worker.domain.ids import InstallationId, Sha
 from worker.domain.judge_request import PullRef
@@ -26,6 +25,7 @@ from worker.evaluation.texts.stats import (
     stats_page,
     would_block_text,
 )
+from worker.process import SystemClock
 from worker.settings import load_settings
 from worker.wiring.figures import open_figures_cache, read_history
 from worker.wiring.store import Store, open_store

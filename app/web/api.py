@@ -14,13 +14,13 @@ from litestar.exceptions import NotAuthorizedException, NotFoundException
 from litestar.params import FromPath
 from pydantic import TypeAdapter, ValidationError
 
-from worker.clock import SystemClock
 from worker.domain.check.wait_status import WaitStatus
 from worker.domain.ids import InstallationId, Sha
 from worker.errors import Unavailable
 from worker.evaluation.stats.answers import answer_query, list_evaluations, wait_answer
 from worker.evaluation.stats.cache import MOST_ENTRIES, FiguresCache
 from worker.evaluation.stats.stats_query import ParameterError, StatsTopic, parse_query
+from worker.process import SystemClock
 from worker.wiring.figures import FiguresBuilder, read_history
 from worker.wiring.store import Store, read_wait_status
 

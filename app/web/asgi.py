@@ -44,10 +44,10 @@ from app.web.webhooks import (
     respond,
     webhook_route,
 )
-from worker.clock import SystemClock
 from worker.domain.model import build_models
 from worker.errors import Unavailable
 from worker.log import log_json
+from worker.process import SystemClock
 from worker.settings import MAIN_CELL, Settings, malformed_setting
 from worker.wiring.figures import FiguresBuilder, open_figures_cache
 from worker.wiring.store import LACKS_KEY, Store, open_cells, open_store, wait_for_redis

@@ -21,8 +21,8 @@ from tests.world.replies import accept
 from tests.world.world import World
 from worker.adapters.github.ci_checks import JOB_URL, JobLogs
 from worker.adapters.github.client import app_access, token_access
-from worker.clock import SystemClock
 from worker.domain.dossier import Ci, CiCheck, CiState
+from worker.process import SystemClock
 from worker.settings import AppCredentials, Settings, Timing
 
 __all__ = ["anthropic_server", "github", "product", "redis", "shared_product", "world"]  # fixtures of the conversations

@@ -17,7 +17,7 @@ from select import select
 from typing import Final
 
 from worker.dossier.tree_sitter import SANDBOX, Grammar, parse_within_limits
-from worker.process_limits import die_with_parent, limit_memory
+from worker.process import die_with_parent, limit_memory
 
 LOG: Final = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import AssayError, InputError
-from worker.process_limits import collect_rarely, die_with_parent, limit_memory
+from worker.process import collect_rarely, die_with_parent, limit_memory
 
 T = TypeVar("T")
 A = TypeVar("A")

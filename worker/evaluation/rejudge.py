@@ -17,7 +17,6 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from worker.clock import SystemClock
 from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId, new_eval_id
 from worker.domain.judge_request import PullRef
@@ -54,6 +53,7 @@ from worker.judge.escalation import ModelSkipReason
 from worker.judge.judge import judge_with_record
 from worker.judge.replay import create_child_header
 from worker.judge.rubric import load_prompt, load_rubric
+from worker.process import SystemClock
 from worker.scheduling.outcomes import derived_entry, whole_evaluation_events
 from worker.scheduling.record import VerdictStores, event_publishing, record_beside
 from worker.settings import Settings

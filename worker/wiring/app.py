@@ -28,7 +28,6 @@ from worker.adapters.github.reviews import GitHubReviewers
 from worker.adapters.redis.cells import has_move, is_resident
 from worker.adapters.redis.records.records import RedisProgress
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
@@ -49,6 +48,7 @@ from worker.dossier.config import config_of
 from worker.errors import Forbidden, RubricRefused
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
+from worker.process import SystemClock
 from worker.publishing.author_comment import AuthorCommentPublisher, EarlyAuthorComment, comment_job_for
 from worker.publishing.check_runs import CheckRunService, CheckStatusReporter, SharedHeadSync, no_lease
 from worker.publishing.code_scanning import SarifUploader, SarifUploads, refusal_for, scan_job_for

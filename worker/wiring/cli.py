@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, assert_never
 
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.dossier import Dossier, DossierError, read_dossier
 from worker.domain.ids import DeliveryId, RepositoryId, Sha
 from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
@@ -24,6 +23,7 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import InputError
 from worker.judge.rubric import load_rubric
+from worker.process import SystemClock
 from worker.scheduling.pipeline import (
     CiWaitPolicy,
     JudgingDependencies,

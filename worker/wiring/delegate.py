@@ -10,7 +10,6 @@ from typing import Final
 
 from worker.adapters.redis.judging.pull_requests import AlreadyJudged
 from worker.adapters.redis.store import Store, open_store
-from worker.clock import SystemClock
 from worker.domain.dossier import Criterion
 from worker.errors import InputError, LeaseLost, Unavailable
 from worker.judge.task_judgement import (
@@ -23,6 +22,7 @@ from worker.judge.task_judgement import (
     judge_without_criteria,
     judgement_of,
 )
+from worker.process import SystemClock
 from worker.settings import Settings, load_settings
 from worker.signals.registry import SIGNALS
 from worker.wiring.cli import RecordedSource, judge_locally

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from worker.adapters.redis.connection.client import RedisRefused, text
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.config.app_permissions import RepositoryProtection
 from worker.errors import Unavailable
+from worker.process import SystemClock
 from worker.settings import ModelAccess, Settings
 
 if TYPE_CHECKING:

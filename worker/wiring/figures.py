@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from worker.adapters.redis.records.records import find_repositories
 from worker.adapters.redis.store import Store, open_store, with_store_url
-from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.judge_request import PullRef
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.evaluation.stats.answers import list_outcomes
 from worker.evaluation.stats.cache import MOST_ENTRIES, FiguresCache
+from worker.process import SystemClock
 from worker.settings import Settings, child_environment, load_settings
 
 NICENESS: Final = 10

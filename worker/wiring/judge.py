@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.work import ActivePause
 from worker.domain.pause import JudgingPause
@@ -20,6 +19,7 @@ from worker.domain.verdict.token_budget import TokenBudget, token_budget_for
 from worker.judge.context import JudgeContext
 from worker.judge.escalation import Pause
 from worker.judge.rubric import load_prompt, load_rubric
+from worker.process import SystemClock
 from worker.scheduling.record import VerdictRecorder, event_publishing
 from worker.settings import Settings
 

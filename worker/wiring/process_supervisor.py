@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Final
 
-from worker.process_limits import die_with_parent
+from worker.process import die_with_parent
 
 LOG: Final = logging.getLogger(__name__)
 POLL_INTERVAL_S: Final = 0.05

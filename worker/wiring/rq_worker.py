@@ -25,7 +25,7 @@ from rq.worker_registration import register
 
 from worker.adapters.redis.store import Store
 from worker.errors import Unavailable
-from worker.process_limits import collect_rarely, die_with_parent, limit_memory
+from worker.process import collect_rarely, die_with_parent, limit_memory
 from worker.scheduling.jobs import JOB_CONTEXT, PullRequestJob, parse_job, requeue, run_job
 from worker.scheduling.queue import Batch, EvaluateQueue
 

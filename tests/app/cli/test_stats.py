@@ -26,11 +26,11 @@ from tests.worker.evaluation.stats.history import (
 from tests.worker.evaluation.stats.test_cache import write
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.outcomes import Demotion, OutcomeKind, RejectCounts
 from worker.errors import InputError
 from worker.evaluation.stats.export import COLUMNS, TYPED_COLUMNS
+from worker.process import SystemClock
 
 OTHER = InstallationId(200)
 PARQUET = ("export", "--since", "2026-11-20", "--until", "2026-11-22", "--format", "parquet")

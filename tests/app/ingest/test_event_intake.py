@@ -36,13 +36,13 @@ from worker.adapters.redis.connection.client import whole
 from worker.adapters.redis.judging.intake import set_window
 from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, hash_base
 from worker.domain.judge_request import CommandName, PullRef, Trigger
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead
 from worker.domain.pull_request_events import hash_issue
+from worker.process import SystemClock
 
 
 def installation_changed(*, is_installed: bool = True, **fields: Any) -> InstallationChanged:

@@ -21,11 +21,11 @@ from tests.golden.golden import Golden
 from tests.worker.adapters.redis.store_samples import judge_request, pull_ref
 from tests.world.redis import RedisServer
 from worker.adapters.redis.store import Store, open_store
-from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, Histogram, MetricTotals
 from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.errors import SettingError
+from worker.process import SystemClock
 
 ALERTS = Path(__file__).parents[3] / "docs" / "alerts.yml"
 EMPTY = Histogram((0,) * (len(BOUNDS_S) + 1), 0.0)

@@ -17,7 +17,6 @@ from tests.worker.evaluation.bench.samples import DONE, STUB, change_dossier
 from tests.world.fake_anthropic import MODEL, FakeAnthropic
 from worker.adapters.redis.judging.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.lifecycle.judging import Finish
@@ -32,6 +31,7 @@ from worker.evaluation.rejudge import OrderResult, RejudgeOrder, RejudgeTerms, c
 from worker.judge.context import JudgeContext
 from worker.judge.judge import create_header, judge_with_record
 from worker.judge.rubric import load_prompt, load_rubric
+from worker.process import SystemClock
 from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, NullStatusReporter
 from worker.scheduling.record import VerdictRecorder, record
 from worker.settings import ModelAccess, Settings

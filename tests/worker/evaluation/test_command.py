@@ -14,10 +14,10 @@ from tests.world.fake_anthropic import FakeAnthropic
 from tests.world.replies import cannot_tell, reject
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.judge.rubric import load_rubric
+from worker.process import SystemClock
 from worker.settings import Settings
 
 

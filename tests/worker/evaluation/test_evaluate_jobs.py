@@ -20,7 +20,6 @@ from tests.worker.evaluation.bench.samples import STUB
 from tests.worker.evaluation.live_judging import INSTALLATION, AssayCommand
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.dossier import Policy
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.ports import Clock
@@ -34,6 +33,7 @@ from worker.evaluation.stats.cache import FiguresCache
 from worker.evaluation.texts.rejudge import promotion_text
 from worker.judge.judge import form_opinion
 from worker.judge.rubric import load_rubric
+from worker.process import SystemClock
 from worker.scheduling.jobs import JOB_CONTEXT, JobContext
 from worker.scheduling.pipeline import assemble, with_demotions
 from worker.settings import Settings, ShadowSettings

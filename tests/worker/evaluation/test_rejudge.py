@@ -21,7 +21,6 @@ from tests.world.fake_anthropic import FakeAnthropic, ModelRequest
 from tests.world.replies import cannot_tell
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.ids import EvalId
 from worker.domain.judge_request import PullRef
 from worker.domain.verdict.events import FailureMode
@@ -46,6 +45,7 @@ from worker.evaluation.rejudge import (
 )
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt, load_rubric
+from worker.process import SystemClock
 from worker.settings import Settings, ShadowSettings
 from worker.wiring.rejudge import RejudgerOpener, open_terms, prompt_meter, rejudger
 

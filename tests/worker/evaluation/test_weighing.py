@@ -25,7 +25,6 @@ from tests.worker.scheduling.test_merge_queue import DIFF, NUMBER, OTHER, GroupG
 from worker.adapters.redis import keys
 from worker.adapters.redis.records.outcomes import RedisOutcomes
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.dossier import CiCheck
 from worker.domain.judge_request import PullRef
 from worker.domain.pull_request_events import PullRequestEventKind
@@ -35,6 +34,7 @@ from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.evaluate_jobs import EvaluationContext, perform_task
 from worker.evaluation.rejudge import RejudgeTask, make_order, rescore_terms
 from worker.judge.rubric import load_ci_check_rubric
+from worker.process import SystemClock
 from worker.wiring.rejudge import open_terms
 
 CHECKS = (

@@ -10,7 +10,6 @@ from tests.worker.adapters.redis.store_samples import HEAD, NEWER, judge_request
 from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.check.author_comment import AuthorMessage, CommentJob, CommentRecord, comment_marker
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.judge_request import PullRef
@@ -18,6 +17,7 @@ from worker.domain.lifecycle.judging import FindHead, Finish, JudgingCompleted
 from worker.domain.ports import PostedComment, PullHead
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.errors import Forbidden, Outage, RateLimited, SubjectGone, Unavailable
+from worker.process import SystemClock
 from worker.publishing.author_comment import REFUSED_NODE_ID, AuthorCommentPublisher, EarlyAuthorComment
 
 

@@ -11,7 +11,6 @@ from tests.worker.adapters.redis.store_samples import HEAD, NEWER, REQUESTED_AT,
 from tests.worker.scheduling.scripted_judging import ScriptedCheckRuns, ScriptedGitHub
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier import Commit, PullRequest
@@ -19,6 +18,7 @@ from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, hash_b
 from worker.domain.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.domain.pull_request_events import OpenPull, PullSnapshot, RepositoryAdded
 from worker.errors import SubjectGone
+from worker.process import SystemClock
 from worker.publishing.check_runs import CheckRunService, no_lease
 from worker.publishing.initial_status import MAX_WRITES, InitialStatus
 from worker.publishing.texts.states import draft_content

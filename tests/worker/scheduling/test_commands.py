@@ -20,7 +20,6 @@ from tests.worker.publishing.texts.samples import abstained, dossier, rejected
 from tests.worker.scheduling.test_dispatcher import run_dispatcher
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.check.overrides import BUTTON_REASON, NO_DECISIONS, HumanDecisions, ReviewDismissal
 from worker.domain.config.command_permissions import COMMAND_RIGHTS, Role
 from worker.domain.judge_request import CommandName, CommandRequest, FirstSeen, ReviewRef, Trigger
@@ -36,6 +35,7 @@ from worker.domain.pause import JudgingPause
 from worker.domain.ports import CurrentPull
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import RateLimited, SubjectGone, Unavailable
+from worker.process import SystemClock
 from worker.scheduling.commands import CommandHandler, resume_paused_heads, resumed_request, update_paused_heads
 from worker.scheduling.queue import judge_queue, rq_connection
 from worker.settings import Settings

@@ -37,7 +37,6 @@ from tests.worker.scheduling.scripted_judging import GIVEN_UP, ScriptedGitHub, e
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, text
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions, Override
 from worker.domain.judge_request import AuthorKind, Trigger
@@ -46,6 +45,7 @@ from worker.domain.metrics import DurationMetric, EventCount
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import Unavailable
+from worker.process import SystemClock
 from worker.scheduling.jobs import (
     CI_REASONS,
     FAILED,

@@ -26,7 +26,6 @@ from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.store import Store, open_store
-from worker.clock import SystemClock
 from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.ids import Sha
 from worker.domain.judge_request import MANUAL_TRIGGERS, JudgeRequest, Trigger
@@ -44,6 +43,7 @@ from worker.judge.context import JudgeContext
 from worker.judge.judge import fingerprint_of
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.log import bind_log_fields
+from worker.process import SystemClock
 from worker.scheduling.pipeline import (
     AuthorNotifier,
     CiWaitPolicy,

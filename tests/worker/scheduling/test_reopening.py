@@ -20,7 +20,6 @@ from tests.worker.adapters.redis.store_samples import (
 from tests.worker.scheduling.scripted_judging import Action, ScriptedCheckRuns, ScriptedGitHub, raise_error
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors
 from worker.domain.ids import CheckRunId, Sha
@@ -28,6 +27,7 @@ from worker.domain.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import JudgedHead, LeasedJob
 from worker.errors import Outage, Unavailable
+from worker.process import SystemClock
 from worker.publishing.check_runs import CheckRunService, no_lease
 from worker.publishing.initial_status import InitialStatus, late_request
 from worker.publishing.texts.states import closed_content, draft_content, rate_limit_content, skipped_content

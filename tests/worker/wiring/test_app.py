@@ -19,8 +19,8 @@ from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.records.records import RedisUninstallations
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.ids import EvalId, InstallationId
+from worker.process import SystemClock
 from worker.settings import AppCredentials
 from worker.wiring.app import AppContext, open_app
 from worker.wiring.figures import FiguresBuilder, open_figures_cache

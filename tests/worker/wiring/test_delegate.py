@@ -13,10 +13,10 @@ from pytest_httpserver import HTTPServer
 from tests.world.fake_anthropic import FakeAnthropic
 from tests.world.replies import accept, cannot_tell, reject
 from worker.adapters.redis.store import open_store
-from worker.clock import SystemClock
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import InputError
 from worker.judge.task_judgement import TaskRuling, criteria_from, dossier_of
+from worker.process import SystemClock
 from worker.settings import ModelAccess, Settings
 from worker.wiring.cli import RecordedSource
 from worker.wiring.delegate import add_judgement, judge_output, open_judge

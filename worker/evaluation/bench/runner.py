@@ -15,7 +15,6 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from worker.clock import SystemClock
 from worker.domain.dossier import Dossier
 from worker.domain.ids import DeliveryId, RepositoryId
 from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
@@ -42,6 +41,7 @@ from worker.evaluation.recorded_verdicts import EventPublisher
 from worker.judge.checks.evidence import Places
 from worker.judge.context import JudgeContext
 from worker.judge.judge import create_header, judge
+from worker.process import SystemClock
 from worker.scheduling.record import EventPublishing, evaluation_started
 from worker.signals.analysis.change import CodeChange
 from worker.signals.signal import find_scopes

@@ -15,7 +15,6 @@ from tests.worker.adapters.github.test_rate_limits import StoredLimits
 from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks, GitHubPublishedRuns, GitHubScans
 from worker.adapters.github.client import AppAccess, app_access
 from worker.adapters.github.rate_limits import RESERVED_REQUESTS, RequestPriority
-from worker.clock import SystemClock
 from worker.domain.check.check_run import (
     HELPFUL,
     NOT_HELPFUL,
@@ -31,6 +30,7 @@ from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.ports import RateLimit
 from worker.errors import Forbidden, LeaseLost, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
+from worker.process import SystemClock
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.states import existing_pull_content
 from worker.settings import Settings

@@ -21,9 +21,9 @@ from worker.adapters.github.ci_checks import (
 from worker.adapters.github.client import GitHubApi
 from worker.adapters.github.errors import GitHubBadRequest
 from worker.adapters.github.responses import GraphContext, GraphPull
-from worker.clock import SystemClock
 from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
 from worker.errors import AssayError, Forbidden, RateLimited, SubjectGone, Unavailable
+from worker.process import SystemClock
 
 WITHOUT_APP = OwnChecks(None)
 ASSAY = OwnChecks(4711)

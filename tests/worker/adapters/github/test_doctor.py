@@ -31,10 +31,10 @@ from worker.adapters.github.doctor import (
     repository_api,
 )
 from worker.adapters.github.installations import AccountSummary, InstallationView
-from worker.clock import SystemClock
 from worker.domain.config.app_permissions import RepositoryProtection, Requirement
 from worker.domain.ports import Clock
 from worker.errors import Forbidden, SubjectGone, Unavailable
+from worker.process import SystemClock
 from worker.settings import Settings
 
 EVENTS = {"pull_request", "issue_comment", "check_run", "push", "merge_group"}

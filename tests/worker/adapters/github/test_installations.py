@@ -11,12 +11,12 @@ from tests.worker.adapters.github.conftest import INSTALLATION, FakeRepo
 from worker.adapters.github import installations
 from worker.adapters.github.client import MOST_REMEMBERED, AppAccess, GitHubApi, key_api
 from worker.adapters.github.installations import GitHubDeliveries, GitHubListing, GitHubRepositories
-from worker.clock import SystemClock
 from worker.domain.config.config import Authors, Handling
 from worker.domain.judge_request import AuthorKind
 from worker.domain.pull_request_events import DeliveryAttempt
 from worker.dossier.authors import classify_author
 from worker.errors import SubjectGone
+from worker.process import SystemClock
 from worker.settings import Settings
 
 AGES_AGO = datetime(2020, 1, 1, tzinfo=UTC)

@@ -11,10 +11,10 @@ from pydantic import SecretStr
 from tests.worker.adapters.github.conftest import CHANGE, FakeRepo, OpenedPull
 from worker.adapters.github.public_api import PublicPull, open_public_pull, open_token_source
 from worker.adapters.github.pull_requests import GitHubPullSource
-from worker.clock import SystemClock
 from worker.domain.dossier import CiState, UnreadReason
 from worker.dossier.assemble import complete_dossier
 from worker.errors import InputError
+from worker.process import SystemClock
 from worker.settings import Settings
 
 

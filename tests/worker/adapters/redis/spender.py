@@ -15,9 +15,9 @@ from decimal import Decimal
 from tests.worker.adapters.redis.store_samples import pull_ref, settings_for
 from worker.adapters.redis.budget import RedisBudget
 from worker.adapters.redis.store import open_store
-from worker.clock import SystemClock
 from worker.domain.verdict.budget import Bill, Caps
 from worker.errors import BudgetReached
+from worker.process import SystemClock
 
 CENT = Decimal("0.01")
 CAPS = Caps(pull_usd=10 * CENT, day_usd=100 * CENT, share=Decimal("0.4"))

@@ -25,13 +25,13 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.budget import RedisBudget, RunCappedBudget
 from worker.adapters.redis.connection.client import find_server_time, items, text
 from worker.adapters.redis.store import Store, open_store
-from worker.clock import SystemClock
 from worker.domain.ids import InstallationId, hash_base
 from worker.domain.judge_request import PullRef
 from worker.domain.ports import RateLimit
 from worker.domain.verdict.budget import Bill, Cap, CapLevel, Caps, Reservation, from_nano
 from worker.domain.verdict.token_budget import Density
 from worker.errors import BudgetReached, LeaseLost
+from worker.process import SystemClock
 
 CENT = Decimal("0.01")
 TODAY = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)

@@ -21,7 +21,6 @@ from tests.worker.publishing.texts.samples import dossier
 from worker.adapters.redis import keys
 from worker.adapters.redis.records.documents import MOST_ANSWERS
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.check.author_comment import CommentRecord
 from worker.domain.check.check_run import UploadedSarif, UploadRefusal
 from worker.domain.check.overrides import NO_DECISIONS, Contest, Override, ReviewDecision
@@ -33,6 +32,7 @@ from worker.dossier.assemble import complete_dossier
 from worker.dossier.config import config_of, with_last_good
 from worker.errors import RubricRefused
 from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric, load_rubric, shipped_rubrics
+from worker.process import SystemClock
 from worker.scheduling.pipeline import CiWaitPolicy, assemble, find_ci_wait, with_repository_wait
 from worker.wiring.cli import RecordedSource
 

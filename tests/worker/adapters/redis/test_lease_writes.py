@@ -27,7 +27,6 @@ from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.store import Store, open_store
-from worker.clock import SystemClock
 from worker.domain.dossier import ConfigOrigin, Dossier
 from worker.domain.ids import EvalId, hash_base
 from worker.domain.lifecycle.judging import Finish
@@ -37,6 +36,7 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unreadable
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt, load_rubric
+from worker.process import SystemClock
 from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, NullStatusReporter, assemble
 from worker.scheduling.record import VerdictRecorder
 from worker.wiring.cli import RecordedSource

@@ -23,7 +23,6 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.overrides import Contest, Override
 from worker.domain.ids import BaseHash, CheckRunId, EvalId, InstallationId, RepositoryId, hash_base
@@ -32,6 +31,7 @@ from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import JudgedHead, LeasedJob
 from worker.domain.pull_request_events import hash_issue
 from worker.domain.verdict.budget import Caps
+from worker.process import SystemClock
 
 MAIN, OTHER = hash_base("main"), hash_base("other")
 ISSUE = ("acme/specs", 9)

@@ -24,7 +24,6 @@ from tests.worker.evaluation.bench.samples import (
 )
 from tests.worker.judge.samples import ScriptedModel, accept_verdict, judge_context
 from tests.worker.signals.samples import plain_dossier
-from worker.clock import SystemClock
 from worker.domain.dossier import Dossier
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.events import Event
@@ -50,6 +49,7 @@ from worker.evaluation.bench.runner import (
 )
 from worker.evaluation.engine import Halt, HaltedError, TaskFailedError
 from worker.judge.context import JudgeContext
+from worker.process import SystemClock
 from worker.settings import Settings
 from worker.wiring.rejudge import BenchOpener
 

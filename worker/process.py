@@ -1,4 +1,4 @@
-"""What a child process sets for itself right after the fork: a memory limit, the end with its parent, rare garbage collection.
+"""What each process has of the machine: its clock, and after a fork a memory limit, the end with its parent, rare garbage collection.
 
 Memory limit and parent-death signal exist on Linux only. Elsewhere an orphan works until its lease ends, and memory is unlimited.
 """
@@ -9,6 +9,8 @@ import os
 import resource
 import signal
 import sys
+import time
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -55,3 +57,13 @@ def collect_rarely() -> None:
     gc.freeze()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
     gc.enable()
+
+
+class SystemClock:
+    """The Clock of every process."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)  # noqa: TID251 - the only reader of the time
+
+    def monotonic_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000

@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from worker.process_limits import limit_memory
+from worker.process import limit_memory
 
 TAKES = """
 import resource, sys
-from worker.process_limits import limit_memory
+from worker.process import limit_memory
 
 for most in map(int, sys.argv[1:]):
     limit_memory(most)
@@ -48,7 +48,7 @@ def test_memory_is_not_limited_on_an_unsupported_platform(monkeypatch: pytest.Mo
 SCRIPT = """
 import gc
 gc.disable()
-from worker.process_limits import COLLECTOR_THRESHOLDS, collect_rarely
+from worker.process import COLLECTOR_THRESHOLDS, collect_rarely
 
 old = [[] for _ in range(100)]
 collect_rarely()
@@ -70,7 +70,7 @@ def test_collector_skips_old_objects_and_runs_rarely() -> None:
 
 PARENT = """
 import os, signal, sys, time
-from worker.process_limits import die_with_parent
+from worker.process import die_with_parent
 
 parent = int(sys.argv[1]) or os.getpid()
 child = os.fork()
