@@ -33,14 +33,14 @@ LEAST_OF_BARE, MOST_P99_MS, MOST_ALONE_MS = 0.5, 15.0, 5.0
 LENGTH: Final = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 OURS: Final = """
 import json, sys
-from app.web.asgi import run_web
+from app.web.server import run_web
 from worker.settings import read_settings
 run_web(read_settings(json.loads(sys.argv[1])))
 """
 BARE: Final = """
 import asyncio, collections, hmac, sys, typing, uvicorn
 from msgspec import json
-from app.web.asgi import Server, listen
+from app.web.server import Server, listen
 
 Head = typing.TypedDict("Head", {"sha": str})
 Pull = typing.TypedDict("Pull", {"number": int, "draft": bool, "head": Head})

@@ -37,7 +37,7 @@ def serve(arguments: argparse.Namespace) -> CommandResult:
     """Run the web process until a signal. Without an App, it serves the page that creates one."""
     settings = _prepare(arguments.end_with)
     require_usable_app(settings, is_needed=False)
-    from app.web.asgi import run_web
+    from app.web.server import run_web
 
     run_web(settings)
     return CommandResult(Exit.ACCEPT)

@@ -50,12 +50,14 @@ from worker.domain.pull_request_events import (
     RepositoryAdded,
     hash_issue,
 )
+from worker.errors import Unavailable
 from worker.wiring.store import Store
 from worker.wiring.web import (
     AsyncRedisClient,
     RedisMergeGroups,
     add_repositories,
     append_delivery,
+    find_residence,
     intake,
     keys,
 )
@@ -340,3 +342,21 @@ def to_repository_added(
 ) -> RepositoryAdded:
     fields = {"installation_id": installation, "since": at, "delivery_id": delivery_id}
     return RepositoryAdded.model_validate({**asdict(seen), **fields})
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedIntake:
+    """`table`: a client of the main cell. `intakes`: of each cell, by name."""
+
+    table: AsyncRedisClient
+    intakes: Mapping[str, EventIntake]
+
+    async def take_in(self, event: Event, delivery_id: DeliveryId) -> IntakeOutcome:
+        """Store what an event asks for. Raises Unavailable, also while its installation moves to another cell."""
+        installation = event.pull.installation_id if isinstance(event, PullEvent) else event.installation_id
+        residence = await find_residence(self.table, installation)
+        if residence.is_moving:
+            raise Unavailable("Redis", f"installation {installation} is being moved to the cell {residence.cell}")
+        if residence.cell not in self.intakes:
+            raise Unavailable("Redis", f"ASSAY_CELLS lacks the cell {residence.cell} of installation {installation}")
+        return await self.intakes[residence.cell].take_in(event, delivery_id)

@@ -5,7 +5,7 @@ A payload that does not fit raises MalformedPayload with the field, the expected
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypedDict, TypeGuard, TypeVar, Union, cast, get_args, get_origin
 
@@ -14,6 +14,7 @@ from msgspec.json import Decoder
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.judge_request import PullRef
 
 MAX_ID = 2**63 - 1
 
@@ -77,9 +78,6 @@ class PreviousValue(PayloadModel):
     before: str | None = Field(default=None, validation_alias="from")
 
 
-# --- pull requests ----------------------------------------------------------------------------------------
-
-
 class HeadRepository(PayloadModel):
     id: int
 
@@ -130,9 +128,6 @@ class PullRequestPayload(SenderPayload):
     pull_request: PayloadPullRequest
     changes: PullChanges = PullChanges()
     before: Sha | None = None
-
-
-# --- what people write ------------------------------------------------------------------------------------
 
 
 class PayloadIssue(PayloadModel):
@@ -204,9 +199,6 @@ class IssuePayload(RepositoryPayload):
     changes: TextChanges = TextChanges()
 
 
-# --- checks -----------------------------------------------------------------------------------------------
-
-
 class BranchRepository(PayloadModel):
     id: Number
 
@@ -271,9 +263,6 @@ class WorkflowRunPayload(RepositoryPayload):
     workflow_run: WorkflowRun
 
 
-# --- branches ---------------------------------------------------------------------------------------------
-
-
 class PushedCommit(PayloadModel):
     """`added`, `modified`, `removed`: paths."""
 
@@ -313,15 +302,25 @@ class MergeGroupPayload(RepositoryPayload):
     reason: str | None = None
 
 
-# --- the App ----------------------------------------------------------------------------------------------
-
-
 class InstallationRepositoriesPayload(InstallationPayload):
     """`repositories`: all of a new installation; `_added`, `_removed`: the changes of an existing one."""
 
     repositories: tuple[PayloadRepository, ...] = ()
     repositories_added: tuple[PayloadRepository, ...] = ()
     repositories_removed: tuple[PayloadRepository, ...] = ()
+
+
+def pull_ref(payload: RepositoryPayload, number: int) -> PullRef:
+    return _pull_ref(payload.installation.id, payload.repository.id, number)
+
+
+@lru_cache(maxsize=1024)
+def _pull_ref(installation: InstallationId, repository: RepositoryId, number: int) -> PullRef:
+    return PullRef(installation_id=installation, repository_id=repository, number=number)
+
+
+def is_person(account: PayloadAccount | None) -> bool:
+    return account is not None and account.type == "User"
 
 
 class Delivery(Struct, frozen=True):

@@ -22,10 +22,9 @@ from litestar.types import HTTPScope, Receive, ReceiveMessage, Scope, Send
 from msgspec import Struct
 from msgspec.json import encode
 
-from app.ingest.cells import RoutedIntake
 from app.ingest.event_types import Event, Ignored
 from app.ingest.events import translate
-from app.ingest.intake import EventIntake
+from app.ingest.intake import EventIntake, RoutedIntake
 from app.ingest.payloads import Delivery, Envelope, MalformedPayload, decode_payload, validate_payload
 from worker.domain.ids import DeliveryId
 from worker.domain.lifecycle.intake import IntakeOutcome as Taken

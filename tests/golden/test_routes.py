@@ -10,8 +10,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 from pydantic import SecretStr
 
-from app.web.asgi import create_app
 from app.web.metrics import serve_metrics
+from app.web.server import create_app
 from tests.app.web.web_server import PATH, WebServer, launch_web_server, payload, settings, standard_headers
 from tests.golden.golden import Golden
 from tests.world.redis import RedisServer

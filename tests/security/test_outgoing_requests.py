@@ -38,10 +38,9 @@ NETWORK_MODULES: Final = {
 }  # fmt: skip
 ALLOWED_MODULES: Final = {
     "app/web/api.py": "waits, and opens no connection",
-    "app/web/asgi.py": "listens",
     "app/cli/serve.py": "starts our own commands",
     "app/cli/wait.py": "the Assay that the caller names",
-    "app/web/timeouts.py": "listens",
+    "app/web/server.py": "listens",
     "app/web/metrics.py": "listens",
     "app/web/setup.py": "ASSAY_GITHUB_API_URL",
     "app/web/webhooks.py": "waits, and opens no connection",

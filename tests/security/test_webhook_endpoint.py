@@ -11,7 +11,7 @@ import anyio.lowlevel
 import pytest
 from litestar.types import HTTPRequestEvent
 
-from app.web.timeouts import BODY_TIMEOUT_S, HEADER_TIMEOUT_S, MAX_HEADER_BYTES
+from app.web.server import BODY_TIMEOUT_S, HEADER_TIMEOUT_S, MAX_HEADER_BYTES
 from app.web.webhooks import (
     BODY_SECONDS,
     INLINE_BODY_BYTES,
@@ -228,8 +228,8 @@ def test_many_unfinished_bodies_use_little_memory_and_deliveries_pass() -> None:
 def test_oldest_connections_are_closed_when_there_are_too_many(
     web_server: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.web.timeouts.MAX_CONNECTIONS", 20)
-    monkeypatch.setattr("app.web.timeouts.MAX_EVICTIONS", 5)
+    monkeypatch.setattr("app.web.server.MAX_CONNECTIONS", 20)
+    monkeypatch.setattr("app.web.server.MAX_EVICTIONS", 5)
     slow: list[socket.socket] = []
     for _ in range(30):
         slow.append(connect(web_server))

@@ -57,7 +57,15 @@ ONLY_FOR = {
         "tree_sitter_php",
         "tree_sitter_kotlin",
     ),
-    "other commands": ("app.web.asgi", "app.cli.serve", "litestar", "uvicorn", "jinja2", "prometheus_client", "shtab"),
+    "other commands": (
+        "app.web.server",
+        "app.cli.serve",
+        "litestar",
+        "uvicorn",
+        "jinja2",
+        "prometheus_client",
+        "shtab",
+    ),
     "what our own code does without": ("asyncio", "redis", "httpx", "ssl", "http.client", "structlog", "rq"),
 }
 

@@ -57,7 +57,7 @@ def test_wait_loads_neither_web_nor_queue(rejected_head: Store, redis_server: Re
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True, timeout=100)
     text, _, loaded = done.stdout.rpartition("loaded ")
     assert "rejected, half finished" in text
-    assert {"litestar", "app.web.asgi", "uvicorn", "rq", "githubkit", "anthropic"}.isdisjoint(loaded.split())
+    assert {"litestar", "app.web.server", "uvicorn", "rq", "githubkit", "anthropic"}.isdisjoint(loaded.split())
 
 
 def test_superseded_head_is_an_abstain(rejected_head: Store) -> None:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from litestar.routes import HTTPRoute
 
-from app.web.asgi import create_app
+from app.web.server import create_app
 from tests.app.web.web_server import WebServer, settings
 from tests.worker.adapters.redis.store_samples import (
     HEAD,

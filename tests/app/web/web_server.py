@@ -15,7 +15,7 @@ from uuid import uuid4
 import httpx
 from pydantic import SecretStr
 
-from app.web.asgi import create_app, listen, web_server
+from app.web.server import create_app, listen, web_server
 from tests.world.redis import RedisServer
 from worker.adapters.redis.connection.client import RedisClient
 from worker.adapters.redis.judging.inbox import RedisInbox

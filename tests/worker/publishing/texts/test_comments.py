@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.ingest.slash_commands import paragraphs
+from app.ingest.comments import paragraphs
 from tests.golden.golden import Golden, Pages
 from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
 from tests.worker.publishing.texts.rendered import ACTIVE, render

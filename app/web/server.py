@@ -2,8 +2,12 @@
 
 It loads no queue worker, no GitHub or model client and no cryptography. No response holds a traceback. Standard output gets one line,
 once deliveries can be sent.
+
+Uvicorn closes no connection whose request is incomplete, so silent ones up to the limit of file descriptors would lock GitHub out. Without
+a whole head a connection lasts HEADER_TIMEOUT_S, without a whole body BODY_TIMEOUT_S more, each up to CHECK_INTERVAL_S longer.
 """
 
+import asyncio
 import errno
 import gc
 import json
@@ -11,8 +15,9 @@ import logging
 import socket
 import sys
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from heapq import nsmallest
 from types import FrameType
 from typing import Any, Final, TextIO, cast
 
@@ -26,12 +31,11 @@ from litestar.status_codes import HTTP_500_INTERNAL_SERVER_ERROR, HTTP_503_SERVI
 from litestar.types import HTTPScope
 from msgspec.json import encode
 from structlog.typing import FilteringBoundLogger
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from app.ingest.cells import RoutedIntake
-from app.ingest.intake import EventIntake
+from app.ingest.intake import EventIntake, RoutedIntake
 from app.web.api import ReadOnlyApi, api_routes
 from app.web.setup import NOT_SET_UP, SetupHandler, closed_routes, open_setup, setup_routes
-from app.web.timeouts import CHECK_INTERVAL_S, ConnectionTimeouts, TimedHttpProtocol
 from app.web.webhooks import (
     PATH,
     DeliveryApp,
@@ -52,6 +56,22 @@ from worker.settings import MAIN_CELL, Settings, malformed_setting
 from worker.wiring.figures import FiguresBuilder, open_figures_cache
 from worker.wiring.store import LACKS_KEY, Store, open_cells, open_store, wait_for_redis
 from worker.wiring.web import open_async_client
+
+HEADER_TIMEOUT_S: Final = 10.0
+BODY_TIMEOUT_S: Final = 20.0
+"""Longer than the route waits for a body, so that its sender gets an answer first."""
+
+CHECK_INTERVAL_S: Final = 1.0
+"""How often all connections are checked; a timer for each would take a tenth of a delivery's time."""
+
+MAX_CONNECTIONS: Final = 1_000
+"""Each takes 15 KB of memory."""
+
+MAX_EVICTIONS: Final = 50
+"""How many are closed beyond that: finding them takes as long as answering some deliveries."""
+
+MAX_HEADER_BYTES: Final = 64 * 1024
+"""GitHub's have one or two thousand bytes."""
 
 SHUTDOWN_SECONDS: Final = 10
 TICKS_PER_CHECK: Final = round(CHECK_INTERVAL_S / 0.1)
@@ -298,3 +318,86 @@ def listen(host: str, port: int) -> socket.socket:
         raise malformed_setting(name, f'is {value}, and "{host}:{port}" can\'t be listened at ({reason})') from error
     except UnicodeError as error:
         raise malformed_setting("ASSAY_HOST", f'is "{host}", which is no host\'s name') from error
+
+
+class TimedHttpProtocol(HttpToolsProtocol):
+    """Uvicorn's protocol with a limit on the head, and the state that the timeouts need."""
+
+    _header_bytes: int = 0
+    """Bytes since the awaited head began."""
+
+    reading_since: float = 0.0
+    """When the newest request began, or the connection."""
+
+    @property
+    def read_timeout(self) -> float | None:
+        """How long to wait for the client; None: for nothing, or for its next request, which uvicorn limits."""
+        if _is_reading_body(self.cycle):
+            return BODY_TIMEOUT_S
+        return HEADER_TIMEOUT_S if self._is_reading_header() else None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self.reading_since = self.loop.time()
+        if len(self.connections) > MAX_CONNECTIONS:
+            evict_connections(self.connections)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.reading_since = self.loop.time()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._header_bytes = self._header_bytes + len(data) if self._is_reading_header() else 0
+        if self._header_bytes > MAX_HEADER_BYTES:
+            self.transport.close()
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self.cycle.more_body = False  # uvicorn leaves it set after an early response
+
+    def _is_reading_header(self) -> bool:
+        return _is_idle(self.cycle) and self.timeout_keep_alive_task is None
+
+
+def evict_connections(connections: Iterable[object]) -> None:
+    """Close those that have been incomplete longest: GitHub's requests are complete within moments."""
+    incomplete = [
+        connection
+        for connection in connections
+        if isinstance(connection, TimedHttpProtocol)
+        and (_is_idle(connection.cycle) or _is_reading_body(connection.cycle))
+    ]
+    for connection in nsmallest(MAX_EVICTIONS, incomplete, key=lambda connection: connection.reading_since):
+        connection.transport.close()
+
+
+def _is_idle(last: RequestResponseCycle | None) -> bool:
+    """Whether no request is open. None: there was none yet."""
+    return last is None or (last.response_complete and not last.more_body)
+
+
+def _is_reading_body(last: RequestResponseCycle | None) -> bool:
+    return last is not None and last.more_body
+
+
+class ConnectionTimeouts:
+    """Closes connections at their timeout."""
+
+    def __init__(self) -> None:
+        self._since: dict[TimedHttpProtocol, tuple[object, float]] = {}
+
+    def close_expired(self, connections: Iterable[object], now: float) -> None:
+        """To be called every CHECK_INTERVAL_S with all connections; *now*: seconds of a monotonic clock."""
+        waits: dict[TimedHttpProtocol, tuple[object, float]] = {}
+        for connection in connections:
+            if not isinstance(connection, TimedHttpProtocol) or (limit := connection.read_timeout) is None:
+                continue
+            awaited = (connection.cycle, limit)
+            before = self._since.get(connection, (None, now))
+            since = before[1] if before[0] == awaited else now
+            if now - since >= limit:
+                connection.transport.close()
+            else:
+                waits[connection] = (awaited, since)
+        self._since = waits

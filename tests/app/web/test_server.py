@@ -15,7 +15,7 @@ import httpx
 import pytest
 from inline_snapshot import snapshot
 
-from app.web.asgi import listen
+from app.web.server import listen
 from app.web.webhooks import DeliveryCounters, DeliveryOutcome
 from tests.app.web.web_server import PATH, SECRET, SHA, WebServer, launch_web_server, payload, standard_headers
 from tests.world.redis import RedisServer
@@ -26,8 +26,8 @@ from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.errors import SettingError
 
 ROOT = Path(__file__).resolve().parents[3]
-RUN = "from app.web.asgi import run_web; from worker.settings import read_settings; import json, sys; run_web(read_settings(json.loads(sys.argv[1])))"
-LOADED = "import app.web.asgi, json, sys; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+RUN = "from app.web.server import run_web; from worker.settings import read_settings; import json, sys; run_web(read_settings(json.loads(sys.argv[1])))"
+LOADED = "import app.web.server, json, sys; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
 HEAVY = {
     "rq",
     "githubkit",
