@@ -37,8 +37,7 @@ from worker.dossier.assemble import complete_dossier
 from worker.dossier.diff.parser import DiffError, diff_of, parse_diff
 from worker.evaluation.bench.rows import read_lines, read_row
 from worker.judge.checks.ci_status import read_ci
-from worker.judge.checks.claims import check_claims
-from worker.judge.checks.evidence import Places
+from worker.judge.checks.evidence import Places, check_claims
 from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.process import collect_rarely

@@ -12,7 +12,7 @@ from worker.dossier.case import CaseError, read_block, read_case_file
 from worker.dossier.markdown import case_fence
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
-from worker.judge.checks.claims import check_case, draft_claims
+from worker.judge.checks.evidence import check_case, draft_claims
 from worker.process import SystemClock
 from worker.publishing.texts.case import check_report, draft, parse_error_report
 from worker.wiring.cli import checkout_source

@@ -27,9 +27,8 @@ from worker.domain.verdict.token_budget import TokenBudget
 from worker.domain.verdict.verdict import Subject
 from worker.dossier.assemble import complete_dossier
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.context import EvaluationHeader, JudgeContext
-from worker.judge.escalation import ModelSkipReason, Pause
-from worker.judge.judge import fingerprint_of
+from worker.judge.context import EvaluationHeader, JudgeContext, ModelSkipReason, Pause
+from worker.judge.fingerprint import fingerprint_of
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.publishing.texts.check_run import check_content
 from worker.scheduling.pipeline import carry_over_or_judge

@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from worker.judge.llm.fencing import shown_path
+from worker.judge.llm.sanitize import shown_path
 
 MODEL = "claude-haiku-5-5"
 ERRORS: Mapping[int, tuple[str, str]] = {

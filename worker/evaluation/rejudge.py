@@ -48,8 +48,7 @@ from worker.evaluation.engine import Halt, WorkerOpener, run_tasks
 from worker.evaluation.forecast import CostMeter, Forecast, forecast_cost, with_meter
 from worker.evaluation.recorded_verdicts import UNFINISHED_REASONS, RecordedVerdict, RecordStore, Surveyor
 from worker.evaluation.rescore import Rescoring, find_entry, load_scoring_rubric
-from worker.judge.context import JudgeContext
-from worker.judge.escalation import ModelSkipReason
+from worker.judge.context import JudgeContext, ModelSkipReason
 from worker.judge.judge import judge_with_record
 from worker.judge.replay import create_child_header
 from worker.judge.rubric import load_prompt, load_rubric

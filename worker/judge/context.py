@@ -16,12 +16,90 @@ from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.token_budget import TokenBudget
 from worker.domain.verdict.verdict import ClosingCondition, ConditionAnswer, Coverage, JudgeKind, Subject, Tokens
-from worker.judge.escalation import ModelSkipReason, Pause
 from worker.judge.rubric import PromptText
-from worker.judge.rulings import Ruling
 
 if TYPE_CHECKING:
     from worker.dossier.secrets import Redaction
+from enum import StrEnum
+
+from worker.domain.dossier import Criterion, Dossier
+from worker.domain.verdict.verdict import (
+    AbstainReason,
+    Category,
+    CiFailure,
+    ClaimVerdict,
+    CriterionVerdict,
+    EvidencePointer,
+    HeuristicOpinion,
+    Score,
+    ThrottledReason,
+)
+from worker.dossier.diff.parser import Diff
+from worker.judge.checks.ci_status import CiReport
+from worker.judge.checks.evidence import Places
+
+RulingSignals = Mapping[str, str | int | float | bool | None]
+
+
+@dataclass(frozen=True)
+class EvidenceBundle:
+    """The dossier and what code read in it."""
+
+    dossier: Dossier
+    diff: Diff
+    places: Places
+    opinion: HeuristicOpinion
+    ci: CiReport
+    claims: tuple[ClaimVerdict, ...]
+    is_local: bool = False
+    """The reader sets the key and the tier."""
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        return self.dossier.criteria or ()
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """The deciding part of a verdict. Exactly one of accept, `category` (reject) and `abstain_reason`."""
+
+    concern: str
+    next_step: str | None
+    score: float
+    confidence: float
+    category: Category | None = None
+    abstain_reason: AbstainReason | None = None
+    evidence: tuple[EvidencePointer, ...] = ()
+    criteria: tuple[CriterionVerdict, ...] = ()
+    scores: tuple[Score, ...] = ()
+    signals: RulingSignals = field(default_factory=dict[str, str | int | float | bool | None])
+    throttled_reason: ThrottledReason | None = None
+    ci_failure: CiFailure | None = None
+
+    @property
+    def decision(self) -> str:
+        if self.abstain_reason is not None:
+            return "abstain"
+        return "accept" if self.category is None else "reject"
+
+
+class ModelSkipReason(StrEnum):
+    """Why no model was asked about an uncertain change."""
+
+    CI = "ci"
+    TIER = "tier"
+    NO_MODEL = "no_model"
+    ISSUE = "issue"
+    OUTSIDER = "outsider"
+    WITHHELD = "withheld"
+
+
+class Pause(StrEnum):
+    """Who paused judging."""
+
+    OPERATOR = "operator"
+    REPOSITORY = "repository"
+
 
 ALWAYS: Final = 1.0
 """Above this threshold the model is always asked: tier `llm`, not `hybrid`."""

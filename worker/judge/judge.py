@@ -1,57 +1,75 @@
-"""Judge: a dossier and a context become one verdict.
+"""Judge: a dossier and a context become one verdict, with a record of each stage, its outcome and its reason.
 
-The same dossier, context and replies give the same decision. A judging that could not be made says so, and only a bug is raised.
+The same dossier, context and replies give the same decision and the same record, so two records differ first where the judging did. A
+judging that could not be made says so, and only a bug is raised. The same content keeps its verdict: an accept or reject is carried over
+to a head with the same fingerprint, at no cost, unless the line of a pointer is gone. A round is never taken back.
 """
 
-import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from types import MappingProxyType
+from typing import Final
 
 from worker.domain.dossier import Criterion, Dossier, is_withheld
-from worker.domain.ids import Fingerprint, eval_id_after, new_eval_id
+from worker.domain.ids import eval_id_after, new_eval_id
 from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest
 from worker.domain.pause import pause_to_signals
 from worker.domain.ports import Clock
-from worker.domain.verdict.audit import EvaluatedVerdict, Stage, Step
-from worker.domain.verdict.ledger import conditions_of
+from worker.domain.verdict.audit import (
+    AuditRecord,
+    EvaluatedVerdict,
+    Exchange,
+    JudgeSettings,
+    RecordedRedaction,
+    Stage,
+    Step,
+)
+from worker.domain.verdict.ledger import LedgerEntry, conditions_of
 from worker.domain.verdict.verdict import (
     VERDICT_MODELS,
     Abstain,
     AbstainReason,
     Accept,
+    ClosingCondition,
+    ConditionState,
     Coverage,
+    CriterionVerdict,
+    EvidencePointer,
     HeuristicOpinion,
     JudgeKind,
     Reject,
     Subject,
+    Tokens,
 )
 from worker.dossier.diff.parser import Diff, DiffError, diff_of
 from worker.judge import texts
 from worker.judge.checks.ci_status import read_ci
-from worker.judge.checks.claims import check_claims
 from worker.judge.checks.coverage import coverage_of
-from worker.judge.checks.evidence import Places
-from worker.judge.context import ALWAYS, EvaluationHeader, JudgeContext, JudgingResult, PanelOpinion
-from worker.judge.escalation import (
+from worker.judge.checks.evidence import Places, check_claims
+from worker.judge.context import (
+    ALWAYS,
+    EvaluationHeader,
+    EvidenceBundle,
+    JudgeContext,
+    JudgingResult,
+    ModelSkipReason,
+    PanelOpinion,
+    RulingSignals,
+)
+from worker.judge.convergence import PreviousRounds, converge, read_previous_rounds, round_number, unsettled_conditions
+from worker.judge.fingerprint import fingerprint_of, hash_text
+from worker.judge.rulings import (
     AcceptAsSafe,
     AskModel,
     EscalationInput,
-    ModelSkipReason,
     StopJudging,
-    choose_route,
-)
-from worker.judge.rounds.convergence import converge, unsettled_conditions
-from worker.judge.rounds.fingerprint import fingerprint
-from worker.judge.rounds.previous_rounds import PreviousRounds, read_previous_rounds, round_number
-from worker.judge.rulings import (
-    EvidenceBundle,
-    RulingSignals,
     abstain,
     abstain_too_large,
+    choose_route,
     composite,
     rule_without_model,
 )
-from worker.judge.trace import audit_record
 from worker.signals.heuristic_opinion import form_opinion
 
 NOTHING_READ = "no changed file could be read"
@@ -74,16 +92,6 @@ def create_header(request: JudgeRequest, dossier: Dossier, context: JudgeContext
         fingerprint_of(dossier, context),
         clock.monotonic_ms,
     )
-
-
-def fingerprint_of(dossier: Dossier, context: JudgeContext) -> Fingerprint:
-    """The fingerprint of the dossier under this context; where the diff can't be read, the hash of its bytes."""
-    try:
-        return fingerprint(
-            dossier, context.rubric, context.prompt.version, context.with_chosen_model(dossier.policy).judges
-        )
-    except DiffError:
-        return Fingerprint(f"sha256:{hashlib.sha256(dossier.diff.encode()).hexdigest()}")
 
 
 def judge(dossier: Dossier, header: EvaluationHeader, context: JudgeContext) -> Accept | Reject | Abstain:
@@ -202,8 +210,7 @@ def _judge_by_route(
         return JudgingResult(abstain_too_large(bundle, coverage), coverage, NOTHING_READ)
     if isinstance(route, AskModel) and context.model is not None:
         # loading these takes a tenth of the time of a judging by code alone
-        from worker.judge.llm.model_judge import with_time_limit  # noqa: PLC0415 - as above
-        from worker.judge.llm.panel import ask_models  # noqa: PLC0415 - as above
+        from worker.judge.llm.opinions import ask_models, with_time_limit  # noqa: PLC0415 - as above
 
         timed = with_time_limit(context, header.monotonic_ms)
         return ask_models(bundle, header, timed, timed.model or context.model, route.reason)
@@ -273,3 +280,154 @@ def _judge_fields(result: JudgingResult, context: JudgeContext) -> dict[str, obj
         "tokens": result.costs.tokens,
         "prompt_version": context.prompt.version,
     }
+
+
+def carry_over_verdict(dossier: Dossier, header: EvaluationHeader, context: JudgeContext) -> Accept | Reject | None:
+    """The newest recorded accept or reject of this content, moved to this head; None if there is none."""
+    verdicts = [entry.verdict for entry in dossier.ledger]
+    recorded = (entry.verdict for entry in reversed(dossier.ledger) if entry.fingerprint == header.fingerprint)
+    earlier = next((verdict for verdict in recorded if not isinstance(verdict, Abstain)), None)
+    if earlier is None:
+        return None
+    try:
+        places = Places(dossier)
+    except DiffError:
+        return None
+    evidence = _relocate_pointers(earlier.evidence, places)
+    criteria: list[CriterionVerdict] = []
+    for criterion in earlier.criteria:
+        if (moved := _relocate_pointers(criterion.evidence, places)) is None:
+            return None
+        criteria.append(criterion.model_copy(update={"evidence": tuple(moved)}))
+    if evidence is None:
+        return None
+    return type(earlier).model_validate(
+        {
+            **dict(earlier),
+            "eval_id": header.eval_id,
+            "carried_from": earlier.carried_from or earlier.eval_id,
+            "subject": header.subject,
+            "round": max([earlier.round, *(verdict.round for verdict in verdicts if isinstance(verdict, Reject))]),
+            "case_error": dossier.case_error,
+            "created_at": header.created_at,
+            "evidence": evidence,
+            "criteria": criteria,
+            "closing_conditions": _conditions(earlier, dossier.ledger),
+            "findings": form_opinion(dossier, context.rubric).findings,
+            "judge_cost_usd": None if earlier.judge_cost_usd is None else Decimal(0),
+            "judge_latency_ms": 0,
+            "tokens": Tokens(),
+        }
+    )
+
+
+def _conditions(verdict: Accept | Reject, ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition, ...]:
+    """All conditions in the state that *verdict* has them in; those frozen after an accept are resolved by it."""
+    conditions = conditions_of(ledger)
+    states = {condition.text: condition.state for condition in verdict.closing_conditions}
+    is_met = isinstance(verdict, Accept)
+    return tuple(
+        condition.model_copy(
+            update={"state": states.get(condition.text, ConditionState.RESOLVED if is_met else condition.state)}
+        )
+        for condition in conditions
+    )
+
+
+def _relocate_pointers(pointers: Iterable[EvidencePointer], places: Places) -> list[EvidencePointer] | None:
+    located = [places.relocate(pointer) for pointer in pointers]
+    return None if None in located else [pointer for pointer in located if pointer is not None]
+
+
+USABLE_OUTCOME: Final = "usable"
+NO_REPLY_OUTCOME: Final = "none came"
+
+
+def audit_record(
+    bundle: EvidenceBundle, result: JudgingResult, verdict: Accept | Reject | Abstain, context: JudgeContext
+) -> AuditRecord:
+    """The whole record of a finished judging."""
+    digest, ruling, opinion = judge_digest_of(context), result.ruling, bundle.opinion
+    checks = [f"failed: {check.name}" for check in bundle.ci.failed]
+    checks += [f"not finished: {check.name}" for check in bundle.ci.unfinished]
+    certainty = f"score {opinion.score:.2f}, confidence {opinion.confidence:.2f}"
+    seen = (
+        f"{'fact' if finding.fact else 'suspicion'} {finding.signal}{f' at {finding.location}' if finding.location else ''}"
+        for finding in opinion.findings
+    )
+    route = "the model is asked" if result.is_model_asked else "code alone"
+    why = ruling.category or ruling.abstain_reason
+    steps = (
+        _digest_step(digest, len(context.rubric.panel_lenses)),
+        Step(stage=Stage.VALIDATORS, outcome=bundle.ci.state.value, reason=", ".join(checks)),
+        Step(stage=Stage.HEURISTICS, outcome=certainty, reason="; ".join(seen) or opinion.safe or opinion.reason),
+        Step(stage=Stage.ROUTE, outcome=route, reason=result.reason),
+        *_asking_steps(result.exchanges, result.coverage),
+        *result.steps,
+        Step(
+            stage=Stage.RULING, outcome=f"{ruling.decision}, {why}" if why else ruling.decision, reason=ruling.concern
+        ),
+        _verdict_step(verdict),
+    )
+    redactions = tuple(RecordedRedaction(entry.kind.value, entry.where, entry.line) for entry in result.redactions)
+    return AuditRecord(
+        eval_id=verdict.eval_id, law=digest, steps=steps, exchanges=result.exchanges, redactions=redactions
+    )
+
+
+def carry_over_record(verdict: Accept | Reject, context: JudgeContext) -> AuditRecord:
+    """The record of a verdict that was carried over."""
+    digest, source = judge_digest_of(context), f"from {verdict.carried_from}"
+    same = Step(stage=Stage.CARRIED, outcome=source, reason="the same content was judged before")
+    return AuditRecord(
+        eval_id=verdict.eval_id,
+        law=digest,
+        steps=(_digest_step(digest, len(context.rubric.panel_lenses)), same, _verdict_step(verdict)),
+    )
+
+
+def judge_digest_of(context: JudgeContext) -> JudgeSettings:
+    model, second = context.model, context.second_model
+    return JudgeSettings(
+        rubric=f"{context.rubric.id} {context.rubric.version}",
+        rubric_hash=hash_text(context.rubric.model_dump_json()),
+        prompt_version=context.prompt.version,
+        threshold=context.threshold,
+        model=model.name if model else None,
+        pricing_version=model.pricing_version if model else None,
+        round_limit=context.round_limit,
+        question_bytes=context.token_budget.question_bytes,
+        pause=context.pause.value if context.pause else None,
+        second=second.name if second else None,
+        second_bytes=context.token_budget_of(second).question_bytes if second else None,
+        second_pricing_version=second.pricing_version if second else None,
+        board=context.is_panel,
+    )
+
+
+def _digest_step(digest: JudgeSettings, lenses: int) -> Step:
+    asked = f"model {digest.model}" if digest.model else "no model"
+    asked += f", a board of {texts.count_word(lenses)}" if digest.board else ""
+    asked += f", second opinion of {digest.second}" if digest.second else ""
+    asked += f", paused by the {digest.pause}" if digest.pause else ""
+    limits = f"threshold {digest.threshold:g}, {digest.round_limit} rounds"
+    reason = f"prompt {digest.prompt_version[:19]}, {limits}, {asked}"
+    return Step(stage=Stage.LAW, outcome=f"rubric {digest.rubric} ({digest.rubric_hash[:19]})", reason=reason)
+
+
+def _asking_steps(exchanges: Iterable[Exchange], coverage: Coverage) -> Iterator[Step]:
+    read = f"{len(coverage.read)} files shown, {len(coverage.partly)} in part, {len(coverage.unread)} not"
+    for exchange in exchanges:
+        asked = "".join(exchange.turns[-1:])
+        outcome = f"{len(asked.encode('utf-8', 'surrogatepass'))} bytes, {hash_text(asked)[:19]}"
+        stage, reason = (Stage.CORRECTION, "") if exchange.is_correction else (Stage.QUESTION, read)
+        yield Step(stage=stage, outcome=outcome, reason=reason)
+        if exchange.reply is None:
+            yield Step(stage=Stage.REPLY, outcome=NO_REPLY_OUTCOME, reason=exchange.failure or "")
+        else:
+            yield Step(stage=Stage.REPLY, outcome=exchange.fault or USABLE_OUTCOME, reason=" ".join(exchange.problems))
+
+
+def _verdict_step(verdict: Accept | Reject | Abstain) -> Step:
+    reason = f"score {verdict.score:.2f}, round {verdict.round}, {len(verdict.closing_conditions)} closing conditions"
+    return Step(stage=Stage.VERDICT, outcome=verdict.decision, reason=reason)

@@ -17,7 +17,7 @@ from worker.domain.ids import CheckRunId, EvalId, Sha
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, SubjectKind, Tokens
 from worker.dossier.diff.parser import DiffError, diff_of, hash_changed_lines
-from worker.judge.rounds.fingerprint import change_fingerprint
+from worker.judge.fingerprint import change_fingerprint
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,22 @@ first stage is named. What is shared keeps its shape line for line, and its hash
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from typing import Final
 
 from worker.domain.dossier import Dossier
 from worker.domain.ids import eval_id_after
 from worker.domain.pause import pause_from_signals
 from worker.domain.ports import Clock, ModelReply, Prompt, StopReason
-from worker.domain.verdict.audit import AuditRecord, Exchange, Replay, dump_audit, read_audit
+from worker.domain.verdict.audit import (
+    AuditRecord,
+    Exchange,
+    Replay,
+    Step,
+    dump_audit,
+    read_audit,
+)
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.token_budget import TokenBudget
@@ -21,13 +29,11 @@ from worker.dossier.diff.parser import DiffError, diff_of
 from worker.dossier.secrets import Redaction
 from worker.dossier.secrets.redactor import redact_fields
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.context import EvaluationHeader, JudgeContext
-from worker.judge.escalation import Pause
-from worker.judge.judge import fingerprint_of, judge_with_record
-from worker.judge.llm.fencing import redact_text
-from worker.judge.llm.redact import redact_dossier
+from worker.judge.context import EvaluationHeader, JudgeContext, Pause
+from worker.judge.fingerprint import fingerprint_of
+from worker.judge.judge import judge_with_record
+from worker.judge.llm.sanitize import redact_dossier, redact_text
 from worker.judge.rubric import PromptText
-from worker.judge.trace import first_difference
 
 DECIDED_FIELDS: Final = (
     "decision", "category", "abstain_reason", "throttled_reason", "evidence", "criteria", "scores", "composite", "score",
@@ -151,3 +157,8 @@ def _paths(dossier: Dossier) -> Iterator[str]:
         changed = []
     paths = [file.path for file in (*(dossier.files or ()), *dossier.files_unread, *dossier.guidance)]
     return (path for path in (*changed, *paths) if redact_text(path) != path)
+
+
+def first_difference(recorded: Iterable[Step], again: Iterable[Step]) -> tuple[Step | None, Step | None] | None:
+    """The first steps that differ between two traces, None for a trace that ended before; None where none differ."""
+    return next(((step, other) for step, other in zip_longest(recorded, again) if step != other), None)

@@ -1,21 +1,22 @@
-"""What code rules alone, and the one number of a verdict from the scores by the rubric.
+"""What code decides alone: whether a model is asked, the rulings without one, and the one number of a verdict from its scores.
 
-A fact rejects; an accept needs every changed file read. The weakest criterion counts most in the number, since three strengths don't
-make up for one fatal flaw. 0.5 is the line between what a maintainer would take and what not.
+The order of RULES is the policy: the first rule that answers wins, and the model is asked when none does. Below the threshold
+(metis §5.3) an uncertain opinion of the static checks never decides alone; at or above it the model is not asked. A fact rejects; an
+accept needs every changed file read. The weakest criterion counts most in the number, since three strengths don't make up for one
+fatal flaw. 0.5 is the line between what a maintainer would take and what not.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import islice
 from typing import Final, assert_never
 
-from worker.domain.dossier import Criterion, Dossier
+from worker.domain.dossier import CiState
 from worker.domain.verdict.verdict import (
+    CERTAIN_CONFIDENCE,
     AbstainReason,
     Category,
-    CiFailure,
-    ClaimVerdict,
     ClosingCondition,
     Coverage,
     CriterionStatus,
@@ -25,14 +26,136 @@ from worker.domain.verdict.verdict import (
     HeuristicOpinion,
     Score,
     Side,
-    ThrottledReason,
 )
-from worker.dossier.diff.parser import ChangeKind, Diff
+from worker.dossier.diff.parser import ChangeKind
 from worker.judge import texts
 from worker.judge.checks.ci_status import CiReport, first_failure
-from worker.judge.checks.claims import claimed_ids
-from worker.judge.checks.evidence import Places
-from worker.judge.escalation import AcceptAsSafe, ModelSkipReason, RejectOnFacts, StopJudging
+from worker.judge.checks.evidence import Places, claimed_ids
+from worker.judge.context import EvidenceBundle, ModelSkipReason, Ruling
+
+
+@dataclass(frozen=True)
+class EscalationInput:
+    """What the route depends on. `no_model`: why there is none; `lacks_issue`: none is linked, and the repository requires one."""
+
+    ci: CiReport
+    opinion: HeuristicOpinion
+    threshold: float
+    has_model: bool
+    no_model: ModelSkipReason = ModelSkipReason.NO_MODEL
+    lacks_issue: bool = False
+
+
+@dataclass(frozen=True)
+class RejectOnFacts:
+    reason: str
+
+
+@dataclass(frozen=True)
+class AcceptAsSafe:
+    reason: str
+
+
+@dataclass(frozen=True)
+class StopJudging:
+    """The judging stops without a decision."""
+
+    abstain: AbstainReason
+    skipped: ModelSkipReason
+    reason: str
+
+
+@dataclass(frozen=True)
+class AskModel:
+    reason: str
+
+
+Route = RejectOnFacts | AcceptAsSafe | StopJudging | AskModel
+EscalationRule = Callable[[EscalationInput], Route | None]
+
+
+_CI_STOPS: Final = {
+    CiState.FAILURE: (AbstainReason.CI_FAILED, "CI failed: the model is not asked before it is green"),
+    CiState.PENDING: (AbstainReason.CI_PENDING, "CI has not finished: the model is not asked before it is green"),
+}
+
+
+def stop_on_ci(inputs: EscalationInput) -> Route | None:
+    """CI comes first: its report is the feedback, and nothing is accepted before the checks are green on this head."""
+    if (stop := _CI_STOPS.get(inputs.ci.state)) is None:
+        return None
+    abstain, reason = stop
+    return StopJudging(abstain, ModelSkipReason.CI, reason)
+
+
+def stop_without_issue(inputs: EscalationInput) -> Route | None:
+    """The repository requires an issue, and none is linked."""
+    reason = "no issue is linked: the model is not asked without one here"
+    return StopJudging(AbstainReason.NO_CRITERIA, ModelSkipReason.ISSUE, reason) if inputs.lacks_issue else None
+
+
+def reject_certain_facts(inputs: EscalationInput) -> Route | None:
+    """A certain fact rejects alone; without a model, any fact does."""
+    if inputs.opinion.facts and (_is_opinion_sufficient(inputs) or not inputs.has_model):
+        return RejectOnFacts(_describe_comparison(inputs))
+    return None
+
+
+def accept_safe_change(inputs: EscalationInput) -> Route | None:
+    """A safe change is accepted alone; without a model, from a lower confidence on."""
+    is_certain_alone = not inputs.has_model and inputs.opinion.confidence >= CERTAIN_CONFIDENCE
+    is_certain = _is_opinion_sufficient(inputs) or is_certain_alone
+    return AcceptAsSafe(_describe_comparison(inputs)) if inputs.opinion.safe is not None and is_certain else None
+
+
+def stop_when_model_disabled(inputs: EscalationInput) -> Route | None:
+    """The threshold is so low that even an uncertain opinion reaches it: the operator wants no model."""
+    reason = f"{_describe_comparison(inputs)}; the model is never asked at this tier"
+    is_disabled = _is_opinion_sufficient(inputs)
+    return StopJudging(AbstainReason.UNPROVEN, ModelSkipReason.TIER, reason) if is_disabled else None
+
+
+def stop_without_model(inputs: EscalationInput) -> Route | None:
+    if inputs.has_model:
+        return None
+    reason = f"{_describe_comparison(inputs)}; {NO_MODEL_TEXTS[inputs.no_model]}"
+    return StopJudging(AbstainReason.UNPROVEN, inputs.no_model, reason)
+
+
+NO_MODEL_TEXTS: Final = {
+    ModelSkipReason.NO_MODEL: "no model is configured",
+    ModelSkipReason.OUTSIDER: "the author has no write access",
+    ModelSkipReason.WITHHELD: "no changed file may be sent to a model",
+}
+
+
+RULES: Final[tuple[EscalationRule, ...]] = (
+    stop_on_ci,
+    stop_without_issue,
+    reject_certain_facts,
+    accept_safe_change,
+    stop_when_model_disabled,
+    stop_without_model,
+)
+
+
+def choose_route(inputs: EscalationInput) -> Route:
+    """The answer of the first rule that has one."""
+    answers = (rule(inputs) for rule in RULES)
+    return next((answer for answer in answers if answer is not None), AskModel(_describe_comparison(inputs)))
+
+
+def _is_opinion_sufficient(inputs: EscalationInput) -> bool:
+    return inputs.opinion.confidence >= inputs.threshold
+
+
+def _describe_comparison(inputs: EscalationInput) -> str:
+    """`confidence 0.58 < 0.70: AC2 has no matching change`, with as many digits as it takes to be true."""
+    confidence, threshold = inputs.opinion.confidence, inputs.threshold
+    sign = "≥" if _is_opinion_sufficient(inputs) else "<"
+    digits = next((n for n in (2, 3, 4, 6) if f"{confidence:.{n}f}" != f"{threshold:.{n}f}"), 2)
+    return f"confidence {confidence:.{digits}f} {sign} {threshold:.{digits}f}: {inputs.opinion.reason}"
+
 
 DECISION_LINE: Final = Decimal("5.5")
 """The middle of 1 to 10; from here on a strength is on the accepting side."""
@@ -95,50 +218,6 @@ MOST_EVIDENCE: Final = 20
 """The most facts, or places of a safe change, that a verdict points at."""
 
 UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
-
-RulingSignals = Mapping[str, str | int | float | bool | None]
-
-
-@dataclass(frozen=True)
-class EvidenceBundle:
-    """The dossier and what code read in it."""
-
-    dossier: Dossier
-    diff: Diff
-    places: Places
-    opinion: HeuristicOpinion
-    ci: CiReport
-    claims: tuple[ClaimVerdict, ...]
-    is_local: bool = False
-    """The reader sets the key and the tier."""
-
-    @property
-    def criteria(self) -> tuple[Criterion, ...]:
-        return self.dossier.criteria or ()
-
-
-@dataclass(frozen=True)
-class Ruling:
-    """The deciding part of a verdict. Exactly one of accept, `category` (reject) and `abstain_reason`."""
-
-    concern: str
-    next_step: str | None
-    score: float
-    confidence: float
-    category: Category | None = None
-    abstain_reason: AbstainReason | None = None
-    evidence: tuple[EvidencePointer, ...] = ()
-    criteria: tuple[CriterionVerdict, ...] = ()
-    scores: tuple[Score, ...] = ()
-    signals: RulingSignals = field(default_factory=dict[str, str | int | float | bool | None])
-    throttled_reason: ThrottledReason | None = None
-    ci_failure: CiFailure | None = None
-
-    @property
-    def decision(self) -> str:
-        if self.abstain_reason is not None:
-            return "abstain"
-        return "accept" if self.category is None else "reject"
 
 
 def rule_without_model(

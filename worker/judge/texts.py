@@ -22,7 +22,7 @@ from worker.domain.verdict.verdict import (
     ModelOpinion,
 )
 from worker.judge.checks.ci_status import CiReport
-from worker.judge.escalation import ModelSkipReason, Pause
+from worker.judge.context import ModelSkipReason, Pause
 
 MOST_NAMED: Final = 10
 """How many names a sentence lists."""

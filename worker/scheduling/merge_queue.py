@@ -23,7 +23,8 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
 from worker.errors import AssayError, SubjectGone, Unavailable, unavailable_if_recent
 from worker.judge.context import EvaluationHeader, JudgeContext
-from worker.judge.judge import fingerprint_of, judge_with_record
+from worker.judge.fingerprint import fingerprint_of
+from worker.judge.judge import judge_with_record
 from worker.judge.merge_group import (
     GroupAccepted,
     GroupPasses,

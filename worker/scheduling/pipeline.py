@@ -54,11 +54,9 @@ from worker.dossier.assemble import complete_dossier
 from worker.dossier.authors import Eligible, as_observed, eligibility_of
 from worker.dossier.config import config_of
 from worker.errors import Forbidden, LeaseLost, RubricRefused, SubjectGone, Unavailable
-from worker.judge.context import EvaluationHeader, JudgeContext
-from worker.judge.escalation import ModelSkipReason
-from worker.judge.judge import create_header, fingerprint_of, judge_with_record
-from worker.judge.rounds.carry_over import carry_over_verdict
-from worker.judge.trace import carry_over_record
+from worker.judge.context import EvaluationHeader, JudgeContext, ModelSkipReason
+from worker.judge.fingerprint import fingerprint_of
+from worker.judge.judge import carry_over_record, carry_over_verdict, create_header, judge_with_record
 from worker.scheduling.ports import Decisions
 from worker.scheduling.record import VerdictRecorder, record
 from worker.scheduling.retry import OutageRetries

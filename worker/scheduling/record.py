@@ -42,7 +42,7 @@ def event_publishing(settings: Settings, trigger: EvalTrigger = EvalTrigger.BUS)
     """The events of verdicts, with texts where the operator enables them."""
     if not settings.has_event_words:
         return EventPublishing(trigger)
-    from worker.judge.llm.fencing import redact_text  # noqa: PLC0415 - only where the operator enables texts
+    from worker.judge.llm.sanitize import redact_text  # noqa: PLC0415 - only where the operator enables texts
 
     return EventPublishing(trigger, redact_text)
 

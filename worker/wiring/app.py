@@ -83,7 +83,7 @@ PRELOADED_MODULES: Final = (
     "worker.adapters.redis.judging.shared_heads",
     "worker.domain.verdict.outcomes",
     "worker.dossier.criteria",
-    "worker.judge.llm.model_judge",
+    "worker.judge.llm.opinions",
     "worker.judge.outcome_scores",
 )
 """What a judging imports late; loaded here, before the fork."""

@@ -17,16 +17,14 @@ print(json.dumps({"code": code, "collects": gc.isenabled(), "loaded": sorted(sys
 """
 ONLY_FOR = {
     "a model": (
-        "worker.judge.llm.panel",
-        "worker.judge.llm.model_judge",
+        "worker.judge.llm.opinions",
         "worker.judge.llm.prompt",
         "worker.judge.llm.reply",
         "worker.adapters.anthropic",
     ),
     "what a model is shown": (
         "worker.judge.llm.diff_view",
-        "worker.judge.llm.fencing",
-        "worker.judge.llm.redact",
+        "worker.judge.llm.sanitize",
         "worker.dossier.secrets",
     ),
     "a checkout": (

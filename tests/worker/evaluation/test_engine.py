@@ -20,7 +20,7 @@ from worker.errors import InputError, Unavailable
 from worker.evaluation.bench.runner import forecast_rows
 from worker.evaluation.engine import Halt, HaltedError, TaskFailedError, run_in_processes, run_tasks
 from worker.evaluation.forecast import SAMPLE, Forecast, forecast_text
-from worker.judge.llm.model_judge import with_retry_length
+from worker.judge.llm.opinions import with_retry_length
 from worker.settings import Settings
 from worker.wiring.judge import open_judge_context
 from worker.wiring.rejudge import prompt_meter

@@ -27,13 +27,11 @@ from worker.domain.verdict.verdict import (
 )
 from worker.dossier.diff.parser import parse_diff
 from worker.judge.checks.ci_status import read_ci
-from worker.judge.checks.claims import check_claims
-from worker.judge.checks.evidence import Places
-from worker.judge.context import EvaluationHeader, JudgeContext
+from worker.judge.checks.evidence import Places, check_claims
+from worker.judge.context import EvaluationHeader, EvidenceBundle, JudgeContext
 from worker.judge.judge import judge
 from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.judge.rulings import EvidenceBundle
 
 HEAD, BASE = "a" * 40, "b" * 40
 NOW = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)

@@ -28,9 +28,9 @@ from worker.domain.dossier import Ci, CiCheck, Criterion, Guidance, HeadFile, Is
 from worker.domain.ports import Prompt
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.judge.judge import judge_with_record
-from worker.judge.llm.fencing import escape_hidden
 from worker.judge.llm.prompt import system_part
 from worker.judge.llm.reply_schema import reply_schema
+from worker.judge.llm.sanitize import escape_hidden
 from worker.judge.rubric import load_prompt, load_rubric
 
 VERDICT: Final = json.dumps(accept_answer())

@@ -31,8 +31,7 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import VERDICT_ADAPTER
 from worker.dossier.diff.parser import diff_of
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.context import JudgeContext
-from worker.judge.escalation import Pause
+from worker.judge.context import JudgeContext, Pause
 from worker.judge.judge import judge, judge_with_record
 from worker.judge.replay import create_child_header, make_shareable, replay, verdict_without_secrets, without_secrets
 from worker.judge.rubric import load_prompt, load_rubric

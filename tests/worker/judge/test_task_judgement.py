@@ -10,7 +10,7 @@ from worker.domain.verdict.verdict import CriterionStatus, CriterionVerdict, Evi
 from worker.dossier.criteria import MOST_CRITERIA
 from worker.dossier.diff.parser import diff_of
 from worker.judge import texts
-from worker.judge.escalation import ModelSkipReason, Pause
+from worker.judge.context import ModelSkipReason, Pause
 from worker.judge.task_judgement import (
     OUTPUT,
     STATES,

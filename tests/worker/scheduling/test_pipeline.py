@@ -40,7 +40,7 @@ from worker.domain.lifecycle.judging import (
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import AssayError, Forbidden, LeaseLost, Outage, SubjectGone, Unavailable
 from worker.judge.context import JudgeContext
-from worker.judge.judge import fingerprint_of
+from worker.judge.fingerprint import fingerprint_of
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.log import bind_log_fields
 from worker.process import SystemClock

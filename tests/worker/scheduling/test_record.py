@@ -31,7 +31,8 @@ from worker.domain.ports import EntryWithEvents
 from worker.domain.verdict.audit import AuditRecord, EvaluatedVerdict
 from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, Event
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.judge.judge import fingerprint_of, judge_with_record
+from worker.judge.fingerprint import fingerprint_of
+from worker.judge.judge import judge_with_record
 from worker.scheduling.pipeline import carry_over_or_judge
 from worker.scheduling.record import (
     EventPublishing,

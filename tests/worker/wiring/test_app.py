@@ -129,7 +129,7 @@ app = AppCredentials(1, (SecretStr("no key"),), (SecretStr("no secret"),))
 settings = Settings(data_dir=Path(sys.argv[1]), app=app)
 with open_store(settings) as store, open_app(settings, store):
     pass
-expected = ("worker.judge.llm.model_judge", "worker.publishing.check_runs", "worker.dossier.criteria")
+expected = ("worker.judge.llm.opinions", "worker.publishing.check_runs", "worker.dossier.criteria")
 print([model.__name__ for model in models(Frozen) if not model.__pydantic_complete__])
 print([module for module in expected if module not in sys.modules])
 """

@@ -41,7 +41,7 @@ from worker.domain.ports import ModelBudget, ModelReply, Prompt, StopReason
 from worker.domain.verdict.budget import Bill, CapLevel
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.llm.model_judge import with_retry_length
+from worker.judge.llm.opinions import with_retry_length
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:

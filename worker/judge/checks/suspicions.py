@@ -12,7 +12,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, HeuristicOpinion, ModelOpinion, Side
-from worker.judge.rulings import EvidenceBundle
+from worker.judge.context import EvidenceBundle
 from worker.signals.acceptance_gap.criteria_not_met import is_settled_by
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of

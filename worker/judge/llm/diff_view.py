@@ -16,7 +16,7 @@ from worker.domain.dossier import Dossier, UnreadReason
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind, Diff, DiffLine, FileDiff, Hunk, LineKind, text_lines
 from worker.judge.checks.coverage import is_fully_described
-from worker.judge.llm.fencing import (
+from worker.judge.llm.sanitize import (
     STRETCHES_CUT,
     Stretch,
     describe_file,

@@ -30,6 +30,15 @@ from worker.dossier.secrets import Redaction
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.checks.coverage import coverage_of
 from worker.judge.checks.suspicions import Suspicion, suspicions_of
+from worker.judge.convergence import (
+    ChangedLines,
+    PreviousRounds,
+    RejectRefusal,
+    first_scores,
+    open_conditions,
+    rejects_of,
+    surface_of,
+)
 from worker.judge.llm.diff_view import (
     RenderedFile,
     file_views_of,
@@ -39,11 +48,8 @@ from worker.judge.llm.diff_view import (
     render_files,
     select_pieces,
 )
-from worker.judge.llm.fencing import cut_text, escape_hidden, make_fence, shown_path
-from worker.judge.llm.redact import redact_dossier
 from worker.judge.llm.reply_schema import WIDE_CHANGE_FILES, reply_schema, reply_tokens
-from worker.judge.rounds.convergence import RejectRefusal, open_conditions
-from worker.judge.rounds.previous_rounds import ChangedLines, PreviousRounds, first_scores, rejects_of, surface_of
+from worker.judge.llm.sanitize import cut_text, escape_hidden, make_fence, redact_dossier, shown_path
 from worker.judge.rubric import PromptText
 from worker.judge.texts import MOST_NAMED, count_times
 from worker.signals.analysis.change import CodeChange

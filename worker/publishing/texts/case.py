@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from worker.domain.verdict.verdict import ClaimStatus
-from worker.judge.checks.claims import CONFIRMATION_MARK, CheckedCase, DraftClaim
+from worker.judge.checks.evidence import CONFIRMATION_MARK, CheckedCase, DraftClaim
 from worker.publishing.texts.markdown import fit, one_line
 from worker.publishing.texts.terminal import Ink, TerminalPage, wrap_lines
 

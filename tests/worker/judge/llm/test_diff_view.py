@@ -26,7 +26,7 @@ from worker.judge.llm.diff_view import (
     whole_file,
     with_functions,
 )
-from worker.judge.llm.fencing import Stretch, render_stretches, size_of_hunk, stretch_of
+from worker.judge.llm.sanitize import Stretch, render_stretches, size_of_hunk, stretch_of
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from tests.worker.judge.rounds.rounds import INITIAL_TREE, History
+from tests.worker.judge.rounds import INITIAL_TREE, History
 from tests.worker.judge.samples import (
     DIFF,
     abstain_verdict,

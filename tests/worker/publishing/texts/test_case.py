@@ -10,7 +10,7 @@ from worker.domain.dossier import Criterion
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
 from worker.dossier.case import read_case
-from worker.judge.checks.claims import CheckedCase, DraftClaim
+from worker.judge.checks.evidence import CheckedCase, DraftClaim
 from worker.publishing.texts.case import check_report, draft, parse_error_report
 from worker.publishing.texts.terminal import TerminalPage
 

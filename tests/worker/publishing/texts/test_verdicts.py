@@ -71,8 +71,8 @@ from worker.domain.verdict.verdict import (
     ThrottledReason,
     Verdict,
 )
-from worker.judge.escalation import Pause
-from worker.judge.llm.model_judge import cap_signals
+from worker.judge.context import Pause
+from worker.judge.llm.opinions import cap_signals
 from worker.judge.texts import budget, cap_reached, dollars, judging_paused
 from worker.publishing.texts.check_run import check_content, check_text, conclusion
 from worker.publishing.texts.markdown import INVISIBLE

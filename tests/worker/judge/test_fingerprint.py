@@ -39,9 +39,8 @@ from worker.domain.verdict.verdict import (
 )
 from worker.judge.checks.evidence import Places
 from worker.judge.context import EvaluationHeader
-from worker.judge.judge import judge
-from worker.judge.rounds.carry_over import carry_over_verdict
-from worker.judge.rounds.fingerprint import fingerprint
+from worker.judge.fingerprint import fingerprint
+from worker.judge.judge import carry_over_verdict, judge
 
 TWO_FILES = """\
 diff --git a/up.py b/up.py

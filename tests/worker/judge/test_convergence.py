@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.worker.judge.rounds.rounds import History, Tree, Verdict
+from tests.worker.judge.rounds import History, Tree, Verdict
 from tests.worker.judge.samples import (
     DOCS_CHANGE,
     NOW,

@@ -13,7 +13,7 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Side
 from worker.dossier.diff.parser import diff_of
 from worker.judge.context import JudgeContext
-from worker.judge.judge import fingerprint_of
+from worker.judge.fingerprint import fingerprint_of
 from worker.scheduling.pipeline import carry_over_or_judge
 from worker.scheduling.record import ledger_entry
 

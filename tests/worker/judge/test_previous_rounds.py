@@ -23,9 +23,8 @@ from worker.domain.ids import EvalId
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import EvidencePointer, JudgeKind, Reject, Score, Side
 from worker.dossier.diff.parser import diff_of, hash_changed_lines
-from worker.judge.judge import judge
-from worker.judge.llm.prompt import calibration_sections
-from worker.judge.rounds.previous_rounds import (
+from worker.judge.context import EvidenceBundle
+from worker.judge.convergence import (
     ChangedLines,
     OpenCondition,
     PreviousRounds,
@@ -34,7 +33,9 @@ from worker.judge.rounds.previous_rounds import (
     first_scores,
     read_previous_rounds,
 )
-from worker.judge.rulings import EvidenceBundle, moved_scores
+from worker.judge.judge import judge
+from worker.judge.llm.prompt import calibration_sections
+from worker.judge.rulings import moved_scores
 
 
 def changes_between(before: str, now: str) -> ChangedLines:

@@ -11,7 +11,8 @@ from typing import Final
 from worker.domain.dossier import Dossier
 from worker.domain.ids import Fingerprint
 from worker.domain.verdict.rubric import Rubric
-from worker.dossier.diff.parser import Diff, LineKind, diff_of
+from worker.dossier.diff.parser import Diff, DiffError, LineKind, diff_of
+from worker.judge.context import JudgeContext
 
 _VERSION: Final = 2
 """Raised when the content changes in kind, so that no verdict of an older form is carried over."""
@@ -38,17 +39,30 @@ def fingerprint(dossier: Dossier, rubric: Rubric, prompt_version: str, judges: s
         "prompt": prompt_version,
         "judges": judges,
     }
-    return _hash(content)
+    return _hash_content(content)
+
+
+def fingerprint_of(dossier: Dossier, context: JudgeContext) -> Fingerprint:
+    """The fingerprint of the dossier under this context; where the diff can't be read, the hash of its bytes."""
+    try:
+        return fingerprint(
+            dossier, context.rubric, context.prompt.version, context.with_chosen_model(dossier.policy).judges
+        )
+    except DiffError:
+        return hash_text(dossier.diff)
 
 
 def change_fingerprint(diff: Diff) -> Fingerprint:
     """The hash of what a diff changes, wherever in its files."""
-    return _hash(_files(diff))
+    return _hash_content(_files(diff))
 
 
-def _hash(content: object) -> Fingerprint:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return Fingerprint(f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}")
+def _hash_content(content: object) -> Fingerprint:
+    return hash_text(json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+
+
+def hash_text(text: str) -> Fingerprint:
+    return Fingerprint(f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}")
 
 
 def _files(diff: Diff) -> list[object]:

@@ -1,1 +1,0 @@
-"""What earlier rounds of a pull request mean for the next verdict."""
