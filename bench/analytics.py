@@ -31,7 +31,7 @@ from worker.adapters.redis.store import Store, open_store, with_store_url
 from worker.domain.ids import InstallationId
 from worker.evaluation.stats.answers import answer_query
 from worker.evaluation.stats.export import TERMINAL_EVENTS, SkippedCount, export_jsonl
-from worker.evaluation.stats.stats_query import StatsTopic, parse_query
+from worker.evaluation.stats.figures import StatsTopic, parse_query
 from worker.process import SystemClock
 from worker.settings import Settings, child_environment
 from worker.wiring.figures import open_figures_cache

@@ -37,7 +37,7 @@ from worker.evaluation.rejudge import (
     with_model,
 )
 from worker.evaluation.rescore import SCORED_KINDS, load_scoring_rubric
-from worker.evaluation.texts.rejudge import RejudgeForecast, RejudgeSummary, VerdictChange, forecast_text, summary_text
+from worker.evaluation.texts import RejudgeForecast, RejudgeSummary, VerdictChange, forecast_text, summary_text
 from worker.judge.rubric import is_judged_by, load_rubric
 from worker.process import SystemClock
 from worker.settings import Settings, load_settings, missing_setting

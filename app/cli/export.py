@@ -21,8 +21,15 @@ from worker.evaluation.stats.export import (
     export_csv,
     export_jsonl,
 )
-from worker.evaluation.stats.figures import EPOCH, to_milliseconds
-from worker.evaluation.stats.stats_query import WEEK, ParameterError, StatsTopic, parse_moment, parse_query
+from worker.evaluation.stats.figures import (
+    EPOCH,
+    WEEK,
+    ParameterError,
+    StatsTopic,
+    parse_moment,
+    parse_query,
+    to_milliseconds,
+)
 from worker.process import SystemClock
 from worker.settings import load_settings
 from worker.wiring.store import Store, open_store

@@ -25,8 +25,8 @@ from worker.evaluation.rubric_diff import (
     StrengthAgreement,
     count_agreement,
 )
-from worker.evaluation.stats.people import is_borne_out
-from worker.evaluation.texts.rejudge import differences_text, promotion_text, rubric_ok_text
+from worker.evaluation.stats.ingest import is_borne_out
+from worker.evaluation.texts import differences_text, promotion_text, rubric_ok_text
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.process import SystemClock
 from worker.settings import load_settings

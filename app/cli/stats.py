@@ -15,9 +15,16 @@ from worker.domain.judge_request import PullRef
 from worker.errors import InputError
 from worker.evaluation.stats.answers import answer_query, list_evaluations
 from worker.evaluation.stats.cache import NO_LIMIT, FiguresCache
-from worker.evaluation.stats.figures import DAY_HOURS, HOUR_MS, HourWindow
-from worker.evaluation.stats.stats_query import ParameterError, StatsQuery, StatsTopic, parse_query
-from worker.evaluation.texts.stats import (
+from worker.evaluation.stats.figures import (
+    DAY_HOURS,
+    HOUR_MS,
+    HourWindow,
+    ParameterError,
+    StatsQuery,
+    StatsTopic,
+    parse_query,
+)
+from worker.evaluation.texts import (
     StatsPage,
     history_text,
     overrides_text,

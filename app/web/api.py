@@ -19,7 +19,7 @@ from worker.domain.ids import InstallationId, Sha
 from worker.errors import Unavailable
 from worker.evaluation.stats.answers import answer_query, list_evaluations, wait_answer
 from worker.evaluation.stats.cache import MOST_ENTRIES, FiguresCache
-from worker.evaluation.stats.stats_query import ParameterError, StatsTopic, parse_query
+from worker.evaluation.stats.figures import ParameterError, StatsTopic, parse_query
 from worker.process import SystemClock
 from worker.wiring.figures import FiguresBuilder, read_history
 from worker.wiring.store import Store, read_wait_status

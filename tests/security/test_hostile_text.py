@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from pydantic import BaseModel
 
 from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
-from tests.worker.evaluation.texts.test_stats import verdict_row as evaluated
+from tests.worker.evaluation.test_texts import verdict_row as evaluated
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, render
 from tests.worker.publishing.texts.samples import (
     HOSTILE,
@@ -52,7 +52,7 @@ from worker.domain.verdict.verdict import (
     Verdict,
 )
 from worker.dossier.config import read_config, resolve_config
-from worker.evaluation.texts import stats as stats_texts
+from worker.evaluation import texts as stats_texts
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts import audit, check_run, merge_group, overrides, states
 from worker.publishing.texts import comments as answers

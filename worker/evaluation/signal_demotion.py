@@ -8,9 +8,9 @@ from typing import Final, Protocol
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
 from worker.domain.verdict.outcomes import Demotion, RejectCounts
+from worker.evaluation.stats.answers import reject_sums
 from worker.evaluation.stats.cache import FiguresCache
 from worker.evaluation.stats.figures import Sums, make_window
-from worker.evaluation.stats.people import reject_sums
 
 LOG: Final = logging.getLogger(__name__)
 LOOK_BACK: Final = timedelta(days=90)

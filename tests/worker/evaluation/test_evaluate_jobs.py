@@ -30,7 +30,7 @@ from worker.evaluation.evaluate_jobs import EvaluationContext, perform_task
 from worker.evaluation.rejudge import RejudgeTask
 from worker.evaluation.signal_demotion import demote_signals
 from worker.evaluation.stats.cache import FiguresCache
-from worker.evaluation.texts.rejudge import promotion_text
+from worker.evaluation.texts import promotion_text
 from worker.judge.judge import form_opinion
 from worker.judge.rubric import load_rubric
 from worker.process import SystemClock

@@ -1,35 +1,229 @@
 """Entries of a stream, in their order, into the tables of `figures.sql`.
 
 A verdict and its outcomes count in the hour of the verdict's entry; outcomes of a pull request count in the hour of its
-first verdict, so that every share is a part of what it is a share of.
+first verdict, so that every share is a part of what it is a share of. What can't be read is skipped and counted with its
+reason. Scores and confidences are whole ten-thousandths, money is whole nanodollars.
 """
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple, assert_never
+from types import MappingProxyType
+from typing import Annotated, Final, Literal, NamedTuple, assert_never, cast
 
-from pydantic_core import to_json
+from msgspec import UNSET, Meta, MsgspecError, Struct
+from msgspec.json import Decoder
+from pydantic_core import from_json, to_json
 
-from worker.domain.verdict.events import StreamEntry
-from worker.domain.verdict.outcomes import OutcomeKind
-from worker.evaluation.stats.figures import HOUR_MS, LATEST_MS
-from worker.evaluation.stats.people import is_borne_out
-from worker.evaluation.stats.stream_entries import (
-    SHARE_UNITS,
-    EndedEntry,
-    OutcomeEntry,
-    ParsedEntry,
-    SkippedEntry,
-    SkipReason,
-    StartedEntry,
-    TroubleEntry,
-    VerdictEntry,
-    VerdictView,
-    parse_entry,
+from worker.domain.verdict.budget import to_nano
+from worker.domain.verdict.events import EVENT_VERSION, EvalTrigger, EventKind, StreamEntry
+from worker.domain.verdict.outcomes import OutcomeKind, Strength
+from worker.domain.verdict.verdict import SubjectKind
+from worker.evaluation.stats.figures import HOUR_MS, LATEST_MS, SHARE_UNITS, VerdictView, to_milliseconds
+
+STANDALONE_SUBJECTS: Final = frozenset({SubjectKind.SUBMISSION})
+
+Version = Literal[1]
+Word = Annotated[str, Meta(min_length=1, max_length=200)]
+Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Money = Annotated[str, Meta(pattern=r"\A[0-9]{1,9}(\.[0-9]{1,30})?\Z")]
+
+
+class SkipReason(StrEnum):
+    """Why an entry is not counted. UNREADABLE: no event of this version; BROKEN: a field is missing or impossible."""
+
+    UNREADABLE = "unreadable"
+    BROKEN = "broken"
+    DUPLICATE = "duplicate"
+
+
+class StartedEntry(Struct, frozen=True):
+    v: Version
+    eval_id: Word
+    subject_kind: SubjectKind
+
+
+class EntrySignals(Struct, frozen=True):
+    canary: object = None
+    opinion_of: object = UNSET
+
+
+class EndedEntry(Struct, frozen=True, kw_only=True):
+    """The end of an evaluation. `judge_cost_usd` None: the price is not known."""
+
+    v: Version
+    eval_id: Word
+    subject_kind: SubjectKind
+    subject_id: Word
+    repository_id: Number
+    number: Number
+    rubric_id: Word
+    rubric_version: Word
+    judge_cost_usd: Money | None
+    throttled_reason: Word | None = None
+    signals: EntrySignals
+
+    @property
+    def failure(self) -> str:
+        """How it failed; empty: it did not."""
+        return ""
+
+    @property
+    def rubric(self) -> str:
+        return f"{self.rubric_id}@{self.rubric_version}"
+
+    @property
+    def cost_nano(self) -> int | None:
+        return None if self.judge_cost_usd is None else _read_money(self.judge_cost_usd)
+
+    @property
+    def view(self) -> VerdictView:
+        return VerdictView.CANARIES if self.signals.canary else VerdictView.VERDICTS
+
+
+class FailedEntry(EndedEntry, frozen=True, kw_only=True):
+    """A failure without an opinion, unless it has a `score`. Older ones and those of lost judges have no signals."""
+
+    failure_mode: Word
+    signals: EntrySignals = EntrySignals()
+    score: object = UNSET
+
+    @property
+    def failure(self) -> str:
+        return self.failure_mode
+
+
+class VerdictEntry(EndedEntry, frozen=True, kw_only=True):
+    """A verdict, or a failure that still has the opinion of code."""
+
+    decision: Literal["accept", "reject", "abstain"]
+    category: Word | None
+    author_agent: Word | None
+    judge_kind: Word
+    score: Share
+    confidence: Share
+    round: Number
+    facts: tuple[Word, ...]
+    parent_eval_id: object
+    trigger: object
+
+    @property
+    def is_rejudged(self) -> bool:
+        """Whether a batch, a bench or feedback caused it, and no delivery."""
+        return self.trigger != EvalTrigger.BUS
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is a verdict on a head, and no re-evaluation; it was shown unless its view is another one."""
+        return self.parent_eval_id is None and self.subject_kind in STANDALONE_SUBJECTS
+
+    @property
+    def view(self) -> VerdictView:
+        """A re-evaluation by a batch or a bench is a verdict of its own rubric; a child of a live one is an opinion.
+
+        A merge group's verdict is a child, too: of the one on its pull request, and no opinion on that.
+        """
+        if self.signals.canary:
+            return VerdictView.CANARIES
+        is_child = self.parent_eval_id is not None and self.subject_kind in STANDALONE_SUBJECTS
+        if self.signals.opinion_of is not UNSET or (is_child and not self.is_rejudged):
+            return VerdictView.OPINIONS
+        return VerdictView.VERDICTS
+
+
+class FailedVerdictEntry(VerdictEntry, frozen=True, kw_only=True):
+    failure_mode: Word
+
+    @property
+    def failure(self) -> str:
+        return self.failure_mode
+
+
+class OutcomeEntry(Struct, frozen=True):
+    """An outcome of a verdict, by people or the life of a pull request."""
+
+    v: Version
+    repository_id: Number
+    number: Number
+    outcome: OutcomeKind
+    strength: Strength
+    eval_id: Word | None
+    head_sha: Word | None
+    at: str
+
+    def __post_init__(self) -> None:
+        """Raises ValueError or TypeError for an impossible time, which makes the entry broken."""
+        _ = self.recorded_ms
+
+    @property
+    def recorded_ms(self) -> int:
+        """When it was received."""
+        return to_milliseconds(datetime.fromisoformat(self.at))
+
+
+class AnyEntry(Struct, frozen=True):
+    v: Version
+
+
+class TroubleEntry(NamedTuple):
+    """Something that could not be read while judging."""
+
+    kind: str
+
+
+class SkippedEntry(NamedTuple):
+    reason: SkipReason
+
+
+ParsedEntry = StartedEntry | EndedEntry | OutcomeEntry | TroubleEntry | SkippedEntry
+DECODERS: Final[Mapping[bytes, Decoder[StartedEntry | EndedEntry | OutcomeEntry | AnyEntry]]] = MappingProxyType(
+    {
+        kind.value.encode(): Decoder(entry)
+        for kind, entry in (
+            (EventKind.STARTED, StartedEntry),
+            (EventKind.COMPLETED, VerdictEntry),
+            (EventKind.FAILED, FailedEntry),
+            (EventKind.OUTCOME, OutcomeEntry),
+            (EventKind.CASE_PARSE_ERROR, AnyEntry),
+            (EventKind.EVALUATOR_PARSE_ERROR, AnyEntry),
+        )
+    }
 )
+FAILED_VERDICT: Final = Decoder(FailedVerdictEntry)
+
+
+def parse_entry(kind: bytes, raw: bytes) -> ParsedEntry:
+    decoder = DECODERS.get(kind)
+    if decoder is None:
+        return SkippedEntry(SkipReason.UNREADABLE)
+    try:
+        entry = decoder.decode(raw)
+        if isinstance(entry, FailedEntry) and entry.score is not UNSET:
+            return FAILED_VERDICT.decode(raw)
+    except (MsgspecError, ValueError, RecursionError):
+        return SkippedEntry(_skip_reason(raw))
+    return TroubleEntry(kind.decode()) if isinstance(entry, AnyEntry) else entry
+
+
+def _skip_reason(raw: bytes) -> SkipReason:
+    try:
+        body: object = from_json(raw)
+    except ValueError:
+        return SkipReason.UNREADABLE
+    is_ours = isinstance(body, dict) and cast("dict[str, object]", body).get("v") == EVENT_VERSION
+    return SkipReason.BROKEN if is_ours else SkipReason.UNREADABLE
+
+
+@lru_cache(maxsize=4096)
+def _read_money(usd: str) -> int:
+    return to_nano(Decimal(usd))
+
 
 SCHEMA: Final = (Path(__file__).parent / "figures.sql").read_text()
 SCHEMA_VERSION: Final = 2
@@ -302,3 +496,35 @@ class _Batch:
 @lru_cache(maxsize=1024)
 def _dump_facts(facts: tuple[str, ...]) -> str:
     return to_json(facts).decode()
+
+
+BEARS_OUT: Final[Mapping[str, tuple[bool | None, bool | None]]] = {
+    OutcomeKind.MERGED: (True, False),
+    OutcomeKind.CLOSED_UNMERGED: (False, True),
+    OutcomeKind.REOPENED: (None, None),
+    OutcomeKind.REVERTED: (False, True),
+    OutcomeKind.LATER_FIX: (False, True),
+    OutcomeKind.OVERRIDE: (None, False),
+    OutcomeKind.OWN_OVERRIDE: (None, None),
+    OutcomeKind.CONTEST: (False, False),
+    OutcomeKind.CONTEST_UPHELD: (None, False),
+    OutcomeKind.HELPFUL: (True, True),
+    OutcomeKind.NOT_HELPFUL: (False, False),
+    OutcomeKind.RETRY: (None, False),
+    OutcomeKind.EDIT_FOLLOWUP: (False, True),
+    OutcomeKind.MANUAL_SWAP: (False, True),
+    OutcomeKind.CI_RED_LATER: (False, True),
+}
+"""By outcome: of an accept, of a reject."""
+
+
+def is_borne_out(decision: str, outcome: str) -> bool | None:
+    """Whether the verdict was right, by this outcome; None: it does not tell."""
+    accept, reject = BEARS_OUT[outcome]
+    match decision:
+        case "accept":
+            return accept
+        case "reject":
+            return reject
+        case _:
+            return None

@@ -14,9 +14,8 @@ from worker.domain.verdict.events import FAILURE_MESSAGES, EventKind, FailureMod
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
 from worker.evaluation.stats.answers import answer_query
 from worker.evaluation.stats.cache import open_figures
-from worker.evaluation.stats.figures import CountedStream
+from worker.evaluation.stats.figures import CountedStream, StatsTopic, parse_query
 from worker.evaluation.stats.ingest import ingest_entries
-from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 
 INSTALLATION: Final = InstallationId(100)
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)

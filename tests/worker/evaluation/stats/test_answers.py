@@ -29,10 +29,9 @@ from tests.worker.evaluation.stats.history import (
 from tests.worker.publishing.texts import samples
 from worker.domain.check.wait_status import WaitState, WaitStatus
 from worker.domain.verdict.outcomes import OutcomeKind
-from worker.evaluation.stats.answers import answer_query, wait_answer
-from worker.evaluation.stats.people import BEARS_OUT
-from worker.evaluation.stats.quality import REPOSITORY_SUMS, class_sums
-from worker.evaluation.stats.stats_query import StatsTopic, parse_query
+from worker.evaluation.stats.answers import REPOSITORY_SUMS, answer_query, class_sums, wait_answer
+from worker.evaluation.stats.figures import StatsTopic, parse_query
+from worker.evaluation.stats.ingest import BEARS_OUT
 
 QUALITY, COST, AGREEMENT, BACKLOG, AGENTS, OVERRIDES = StatsTopic
 

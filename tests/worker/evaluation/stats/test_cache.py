@@ -30,9 +30,8 @@ from worker.errors import Unavailable
 from worker.evaluation.stats import cache
 from worker.evaluation.stats.answers import answer_query, list_outcomes
 from worker.evaluation.stats.cache import NO_LIMIT, FiguresCache, open_figures
-from worker.evaluation.stats.figures import LATEST_MS, CountedStream
+from worker.evaluation.stats.figures import LATEST_MS, CountedStream, StatsTopic, parse_query
 from worker.evaluation.stats.ingest import ingest_entries
-from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 from worker.scheduling.record import EventPublishing, evaluation_started
 
 NOW = NOON + timedelta(days=2)

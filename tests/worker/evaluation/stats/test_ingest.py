@@ -16,7 +16,7 @@ from tests.worker.evaluation.stats.history import (
 )
 from worker.domain.verdict.events import EventKind
 from worker.domain.verdict.outcomes import OutcomeKind
-from worker.evaluation.stats.stream_entries import (
+from worker.evaluation.stats.ingest import (
     EndedEntry,
     OutcomeEntry,
     SkippedEntry,

@@ -4,9 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from worker.evaluation.stats.figures import first_kept_hour, make_window
-from worker.evaluation.stats.stats_query import PARAMETERS, GroupDimension, ParameterError, StatsTopic, parse_query
-from worker.evaluation.stats.stream_entries import VerdictView
+from worker.evaluation.stats.figures import (
+    PARAMETERS,
+    GroupDimension,
+    ParameterError,
+    StatsTopic,
+    VerdictView,
+    first_kept_hour,
+    make_window,
+    parse_query,
+)
 
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
 

@@ -1,1 +1,0 @@
-"""Texts about re-evaluation and statistics, pure."""
