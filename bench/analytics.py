@@ -28,7 +28,7 @@ from tests.worker.evaluation.stats.history import event_body
 from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store, open_store, with_store_url
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 from worker.evaluation.stats.answers import answer_query
 from worker.evaluation.stats.export import TERMINAL_EVENTS, SkippedCount, export_jsonl
 from worker.evaluation.stats.figures import StatsTopic, parse_query

@@ -34,7 +34,7 @@ from worker.adapters.anthropic.prices import BilledTokens, cost_of, prompt_bytes
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import compile_patterns
 from worker.dossier.assemble import complete_dossier
-from worker.dossier.diff.parser import DiffError, diff_of, parse_diff
+from worker.dossier.diff import DiffError, diff_of, parse_diff
 from worker.evaluation.bench.rows import read_lines, read_row
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.evidence import Places, check_claims

@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from worker.adapters.git.git import GitRepository
-from worker.domain.ids import Sha
-from worker.dossier.criteria import ListItem, listed_criteria, parse_outline
+from worker.domain.model import Sha
+from worker.dossier.issues import ListItem, listed_criteria, parse_outline
 
 LONGEST_S: Final = 900.0
 FORMAT: Final = "%H%x00%P%x00%an%x00%ae%x00%B"

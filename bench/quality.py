@@ -47,7 +47,7 @@ from worker.adapters.git.changes import changes_between, diff_between, look_up_a
 from worker.adapters.git.checkout import guidance_at, repository_name
 from worker.adapters.git.git import GitFailedError, GitRepository, open_repository
 from worker.domain.dossier import Dossier
-from worker.domain.ids import Sha
+from worker.domain.model import Sha
 from worker.dossier.assemble import complete_dossier
 from worker.evaluation.bench.measures import Share
 from worker.evaluation.bench.statistics import is_blocking_allowed, measured_line

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from worker.domain.verdict.audit import rubric_digest
-from worker.domain.verdict.rubric import VersionedRubric
+from worker.domain.verdict.verdict import VersionedRubric
 from worker.judge.rubric import shipped_rubrics
 
 RELEASED = {

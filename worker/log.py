@@ -15,8 +15,8 @@ import structlog
 from structlog.contextvars import bound_contextvars
 from structlog.typing import Processor
 
-from worker.domain.ids import DeliveryId, Sha
 from worker.domain.judge_request import JudgeRequest
+from worker.domain.model import DeliveryId, Sha
 
 LATE_PREFIX: Final = re.compile(r"^late-[0-9a-f]{8}-")
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from pydantic import SecretStr
 
-from worker.domain.config.app_permissions import OPT_IN_SETTINGS, OptIn
 from worker.domain.config.config import Authors, Handling
+from worker.domain.config.github_app import OPT_IN_SETTINGS, OptIn
 from worker.domain.pattern import pattern
 from worker.domain.verdict.budget import Caps
 from worker.errors import RetryRule, SettingError

@@ -15,12 +15,12 @@ from app.cli.parser import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.domain.check.overrides import dump_decisions
 from worker.domain.dossier import Dossier
-from worker.domain.ids import EvalId, InstallationId
 from worker.domain.judge_request import PullRef
+from worker.domain.model import EvalId, InstallationId
 from worker.domain.pattern import pattern
 from worker.domain.verdict.audit import AuditRecord, RecordedRedaction, dump_audit
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.dossier.parser_sandbox import sandboxed_parsing
+from worker.dossier.tree_sitter import sandboxed_parsing
 from worker.errors import InputError
 from worker.process import SystemClock
 from worker.publishing.texts.audit import (

@@ -15,7 +15,7 @@ from typing import Final
 from app.cli.judge import require_key
 from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import show_count
-from worker.dossier.parser_sandbox import sandboxed_parsing
+from worker.dossier.tree_sitter import sandboxed_parsing
 from worker.errors import InputError
 from worker.evaluation.bench.compare import compare_runs, compare_tiers, read_earlier_run
 from worker.evaluation.bench.plots import draw_plots

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from app.cli.parser import CommandResult, Exit
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 from worker.domain.verdict.events import StreamEntry
 from worker.errors import InputError
 from worker.evaluation.stats.export import (

@@ -21,7 +21,7 @@ from app.cli.terminal import read_bytes, read_text, terminal_page
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Verdict
-from worker.dossier.parser_sandbox import sandboxed_parsing
+from worker.dossier.tree_sitter import sandboxed_parsing
 from worker.errors import InputError, Unavailable
 from worker.process import collect_rarely
 from worker.publishing.texts.terminal import verdict_report
@@ -177,7 +177,7 @@ def parse_pull_request(target: str, api_url: str) -> tuple[str, int]:
 
 def web_host(api_url: str) -> str:
     """The host of a GitHub's pages."""
-    from worker.domain.config.app_manifest import web_url
+    from worker.domain.config.github_app import web_url
 
     return urlsplit(web_url(api_url)).hostname or ""
 

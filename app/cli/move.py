@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from app.cli.parser import CommandResult, Exit
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 from worker.errors import InputError
 from worker.settings import load_settings
 from worker.wiring.store import move_installation, open_store

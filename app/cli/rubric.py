@@ -10,12 +10,11 @@ from typing import Final
 
 from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import terminal_page
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 from worker.domain.time_range import WindowError, parse_window
 from worker.domain.verdict.outcomes import STRENGTHS
-from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import SubjectKind
-from worker.dossier.parser_sandbox import sandboxed_parsing
+from worker.domain.verdict.verdict import Rubric, SubjectKind
+from worker.dossier.tree_sitter import sandboxed_parsing
 from worker.errors import AssayError, InputError, RubricRefused
 from worker.evaluation.recorded_verdicts import RejudgeSelection
 from worker.evaluation.rubric_diff import (

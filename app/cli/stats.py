@@ -10,8 +10,8 @@ from typing import Any, Final
 from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.domain.check.overrides import HumanDecisions, dump_decisions
-from worker.domain.ids import InstallationId, Sha
 from worker.domain.judge_request import PullRef
+from worker.domain.model import InstallationId, Sha
 from worker.errors import InputError
 from worker.evaluation.stats.answers import answer_query, list_evaluations
 from worker.evaluation.stats.cache import NO_LIMIT, FiguresCache

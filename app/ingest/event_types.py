@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from worker.domain.check.merge_group import GroupEnd
-from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.github_events import GroupEnd
 from worker.domain.judge_request import AuthorKind, CommandName, PullRef, ReviewRef
+from worker.domain.model import InstallationId, RepositoryId, RepositoryName, Sha
 
 
 @dataclass(frozen=True, slots=True)

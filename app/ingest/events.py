@@ -63,14 +63,14 @@ from app.ingest.payloads import (
     pull_ref,
 )
 from worker.domain.check.check_run import CONTEST, HELPFUL, NOT_HELPFUL, REJUDGE, pull_number
-from worker.domain.check.merge_group import GroupEnd
-from worker.domain.config.app_permissions import IMPLICIT_EVENTS
-from worker.domain.ids import Sha
+from worker.domain.config.github_app import IMPLICIT_EVENTS
+from worker.domain.github_events import GroupEnd
 from worker.domain.judge_request import CommandName
+from worker.domain.model import Sha
 from worker.dossier.authors import classify_account
-from worker.dossier.criteria import describe_own_task
 from worker.dossier.issues import (
     MOST_COMMITS,
+    describe_own_task,
     find_closing_links,
     find_reverted_commits,
     find_reverted_pulls,

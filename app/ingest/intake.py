@@ -38,18 +38,18 @@ from app.ingest.event_types import (
     ReviewRequested,
     VisibleRepository,
 )
-from worker.domain.check.merge_group import MergeGroup
-from worker.domain.ids import DeliveryId, InstallationId, hash_base
-from worker.domain.judge_request import CommandName, CommandRequest, FirstSeen, JudgeRequest, Trigger
-from worker.domain.lifecycle.inbox import CheckDelivery, CloseDelivery, EventDelivery, InboxDelivery, RequestDelivery
-from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
-from worker.domain.ports import Clock
-from worker.domain.pull_request_events import (
+from worker.domain.github_events import (
+    MergeGroup,
     PullRequestEvent,
     PullRequestEventKind,
     RepositoryAdded,
     hash_issue,
 )
+from worker.domain.judge_request import CommandName, CommandRequest, FirstSeen, JudgeRequest, Trigger
+from worker.domain.lifecycle.inbox import CheckDelivery, CloseDelivery, EventDelivery, InboxDelivery, RequestDelivery
+from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
+from worker.domain.model import DeliveryId, InstallationId, hash_base
+from worker.domain.ports import Clock
 from worker.errors import Unavailable
 from worker.wiring.store import Store
 from worker.wiring.web import (

@@ -13,8 +13,8 @@ from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.judge_request import PullRef
+from worker.domain.model import DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 
 MAX_ID = 2**63 - 1
 

@@ -15,7 +15,7 @@ from litestar.params import FromPath
 from pydantic import TypeAdapter, ValidationError
 
 from worker.domain.check.wait_status import WaitStatus
-from worker.domain.ids import InstallationId, Sha
+from worker.domain.model import InstallationId, Sha
 from worker.errors import Unavailable
 from worker.evaluation.stats.answers import answer_query, list_evaluations, wait_answer
 from worker.evaluation.stats.cache import MOST_ENTRIES, FiguresCache

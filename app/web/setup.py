@@ -38,25 +38,23 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from structlog.typing import FilteringBoundLogger
 
 from app.ingest.events import SUBSCRIBED_EVENTS
-from worker.domain.config.app_manifest import (
+from worker.domain.config.github_app import (
     CALLBACK,
+    CORE_PERMISSIONS,
+    DEFAULT_OPT_INS,
+    OPT_IN_SETTINGS,
+    OPTIONAL_PERMISSIONS,
     WEBHOOKS,
     Manifest,
     SetupForm,
     SetupFormError,
     build_manifest,
+    find_declined,
     guess_address,
     is_loopback,
     read_setup_form,
     register_url,
     web_url,
-)
-from worker.domain.config.app_permissions import (
-    CORE_PERMISSIONS,
-    DEFAULT_OPT_INS,
-    OPT_IN_SETTINGS,
-    OPTIONAL_PERMISSIONS,
-    find_declined,
 )
 from worker.errors import Unavailable
 from worker.settings import Settings

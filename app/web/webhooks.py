@@ -26,8 +26,8 @@ from app.ingest.event_types import Event, Ignored
 from app.ingest.events import translate
 from app.ingest.intake import EventIntake, RoutedIntake
 from app.ingest.payloads import Delivery, Envelope, MalformedPayload, decode_payload, validate_payload
-from worker.domain.ids import DeliveryId
 from worker.domain.lifecycle.intake import IntakeOutcome as Taken
+from worker.domain.model import DeliveryId
 from worker.errors import Unavailable
 
 PATH: Final = "/github/webhooks"

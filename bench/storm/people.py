@@ -24,8 +24,8 @@ from tests.world.people import Person
 from tests.world.pull_requests import CiCheck, MergeGroup, PullRequest, Repository
 from tests.world.replies import accept, reject
 from worker.adapters.anthropic.prices import BilledTokens, cost_of
-from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
+from worker.domain.model import InstallationId, RepositoryId
 from worker.domain.verdict.budget import to_nano
 
 AGENT = "copilot-swe-agent[bot]"

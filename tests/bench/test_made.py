@@ -10,7 +10,7 @@ from bench.cost import exponent
 from tests.bench.generated import LANGUAGES, Size, generate_dossier
 from worker.domain.dossier import Criterion, Dossier, HeadFile
 from worker.domain.pattern import compile_patterns
-from worker.dossier.diff.parser import diff_of, parse_diff
+from worker.dossier.diff import diff_of, parse_diff
 from worker.judge.rubric import load_rubric
 from worker.signals.analysis.change import CodeChange
 from worker.signals.heuristic_opinion import form_opinion

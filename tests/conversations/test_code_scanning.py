@@ -12,7 +12,7 @@ from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept
 from tests.world.world import World
-from worker.domain.config.app_permissions import OptIn, requested_permissions
+from worker.domain.config.github_app import OptIn, requested_permissions
 
 WANTED = {**PROJECT, CONFIG_PATH: "sarif: true\n"}
 BETTER = {**RETRY, "notes.md": "Retried three times.\n"}

@@ -11,7 +11,7 @@ from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept
 from tests.world.world import World
 from worker.adapters.redis import keys
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 
 
 def read_events(world: World, pull: PullRequest, *kinds: str) -> list[dict[str, Any]]:

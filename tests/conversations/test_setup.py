@@ -16,7 +16,7 @@ from tests.world.fake_github import FakeGitHub
 from tests.world.product import Product, build_environment
 from tests.world.redis import RedisServer
 from tests.world.replies import accept
-from worker.domain.config.app_permissions import OptIn, requested_permissions
+from worker.domain.config.github_app import OptIn, requested_permissions
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.fuzz.fuzzing import Outcome, Target, try_input
 from tests.fuzz.targets import TARGETS
-from worker.dossier.parser_sandbox import sandboxed_parsing
+from worker.dossier.tree_sitter import sandboxed_parsing
 
 
 def fuzz(target: Target, seed: int, seconds: float) -> int:

@@ -6,16 +6,15 @@ from typing import Final
 
 from tests.bench.generated import LANGUAGES, Size, generate_dossier, generate_file, print_diff
 from tests.fuzz.fuzzing import CORPUS, Target, read_words, spoil, text_target
-from tests.worker.dossier.secrets.samples import look_alikes, secrets
+from tests.worker.dossier.secret_samples import look_alikes, secrets
 from worker.adapters.git.junit import read_junit
 from worker.domain.dossier import Commit, Guidance, HeadFile, Issue
 from worker.domain.verdict.ledger import Case
 from worker.dossier.authors import AGENTS, find_author_agent
 from worker.dossier.case import CaseError, read_case, read_case_file
 from worker.dossier.claim_pointer import read_pointer
-from worker.dossier.criteria import criteria_of, listed_criteria
-from worker.dossier.diff.parser import DiffError, LineKind, parse_diff
-from worker.dossier.issues import find_closing_links
+from worker.dossier.diff import DiffError, LineKind, parse_diff
+from worker.dossier.issues import criteria_of, find_closing_links, listed_criteria
 from worker.dossier.repo_rules.parser import parse_guidance
 from worker.dossier.secrets import redact
 from worker.errors import InputError

@@ -19,11 +19,10 @@ from tests.worker.judge.samples import ScriptedModel, reply
 from worker.adapters.github.check_runs import check_run_output, check_run_state
 from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier import Dossier, read_dossier
-from worker.domain.ids import EvalId, InstallationId, RepositoryId
+from worker.domain.model import EvalId, InstallationId, RepositoryId
 from worker.domain.verdict.audit import EvaluatedVerdict
-from worker.domain.verdict.budget import Cap, CapLevel
+from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
 from worker.domain.verdict.ledger import ROUND_LIMIT, LedgerEntry
-from worker.domain.verdict.token_budget import TokenBudget
 from worker.domain.verdict.verdict import Subject
 from worker.dossier.assemble import complete_dossier
 from worker.errors import BudgetReached, Unavailable

@@ -17,7 +17,7 @@ from tests.golden.golden import Golden
 from tests.world.redis import RedisServer
 from worker.adapters.redis.store import open_store
 from worker.adapters.redis.tokens import RedisTokens
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 
 TOPICS: Final = ("quality", "cost", "agreement", "backlog", "agents", "overrides", "nothing")
 FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -8,11 +8,11 @@ from tests.golden.golden import Golden
 from tests.golden.judging import blocks_of, body_of, judge_dossier, text_of
 from tests.golden.test_verdicts import CHECK, structure
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.overrides import Contest, HumanDecisions, Override, ReviewDecision
 from worker.domain.check.shared_head import SharedHeadMember
-from worker.domain.ids import CheckRunId
+from worker.domain.github_events import GroupEnd
 from worker.domain.judge_request import AuthorKind, Trigger
+from worker.domain.model import CheckRunId
 from worker.domain.verdict.verdict import Accept
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts import check_run, merge_group

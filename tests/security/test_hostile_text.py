@@ -27,13 +27,13 @@ from tests.worker.publishing.texts.samples import (
 from tests.worker.publishing.texts.test_comments import ask
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.overrides import Contest, HumanDecisions, Override, ReviewDecision
-from worker.domain.config.app_permissions import AppInstallation, RepositoryProtection, Requirement
 from worker.domain.config.command_permissions import CommandRefusal, Role
 from worker.domain.config.config import Authors
+from worker.domain.config.github_app import AppInstallation, RepositoryProtection, Requirement
 from worker.domain.dossier import Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Guidance, UnreadFile
-from worker.domain.ids import CheckRunId
 from worker.domain.judge_request import CommandName
 from worker.domain.lifecycle.work import ActivePause
+from worker.domain.model import CheckRunId
 from worker.domain.pause import JudgingPause
 from worker.domain.verdict.verdict import (
     AbstainReason,

@@ -18,7 +18,7 @@ MODULES = (
     "app/__init__.py",
     "app/cli/main.py",
     "worker/__init__.py",
-    "worker/dossier/parser_sandbox.py",
+    "worker/dossier/tree_sitter.py",
     "sitecustomize.py",
     "usercustomize.py",
     "pydantic.py",

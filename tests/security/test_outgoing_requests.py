@@ -48,7 +48,7 @@ ALLOWED_MODULES: Final = {
     "worker/adapters/github/errors.py": "reads errors",
     "worker/adapters/anthropic/model.py": "ANTHROPIC_BASE_URL",
     "worker/adapters/git/git.py": "git, without protocols",
-    "worker/dossier/parser_sandbox.py": "our own interpreter",
+    "worker/dossier/tree_sitter.py": "our own interpreter",
     "worker/scheduling/queue.py": "REDIS_URL",
     "worker/adapters/redis/connection/embedded_server.py": "starts our own Redis",
     "worker/adapters/redis/connection/server_supervisor.py": "our own Redis' socket",

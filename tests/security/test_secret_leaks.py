@@ -29,7 +29,7 @@ from worker.adapters.redis.store import Store, open_store
 from worker.domain.check.author_comment import CommentJob, CommentRecord
 from worker.domain.check.overrides import Contest, Override, ReviewDecision
 from worker.domain.dossier import ConfigOrigin
-from worker.domain.ids import DeliveryId, EvalId, InstallationId, hash_base
+from worker.domain.model import DeliveryId, EvalId, InstallationId, hash_base
 
 __all__ = ["anthropic_server", "github", "open_world"]  # fixtures of the conversations
 

@@ -11,9 +11,9 @@ from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
 from tests.worker.evaluation.stats.history import completed_event, outcome_entry
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.domain.ids import EvalId, InstallationId
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits
+from worker.domain.model import EvalId, InstallationId
 from worker.domain.verdict.outcomes import OutcomeKind
 
 OURS, THEIRS = 100, 200

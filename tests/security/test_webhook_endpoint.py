@@ -31,9 +31,9 @@ from tests.app.web.web_server import NEXT_SECRET, PATH, SECRET, SHA, WebServer, 
 from tests.security.unfinished_bodies import GROWS_MIB, measure_slow
 from tests.worker.adapters.redis.store_samples import wait_until
 from worker.adapters.redis import keys
-from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.intake import IntakeOutcome
+from worker.domain.model import InstallationId, RepositoryId
 
 BODY = json.dumps(payload()).encode()
 OTHER_BODY = json.dumps(payload(pull_request={"number": 4, "draft": False, "head": {"sha": SHA}})).encode()

@@ -22,8 +22,8 @@ from tests.world.redis import RedisServer
 from tests.world.replies import accept
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.dossier import Dossier
-from worker.domain.ids import DeliveryId
 from worker.domain.judge_request import LOCAL_INSTALLATION
+from worker.domain.model import DeliveryId
 from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.settings import ModelAccess, Settings

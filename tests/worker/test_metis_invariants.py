@@ -17,8 +17,8 @@ from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from tests.world.redis import RedisServer
 from worker.adapters.redis.connection.client import items
 from worker.adapters.redis.store import Store, open_store
-from worker.domain.ids import EvalId
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.model import EvalId
 from worker.domain.verdict.events import EvalTrigger, Event, started_event, terminal_event
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject

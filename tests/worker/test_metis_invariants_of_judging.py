@@ -21,7 +21,7 @@ from tests.world.fake_anthropic import MODEL, FakeAnthropic
 from tests.world.redis import RedisServer
 from tests.world.replies import accept
 from worker.adapters.redis.store import open_store
-from worker.domain.ids import DeliveryId
+from worker.domain.model import DeliveryId
 from worker.domain.verdict.budget import Caps
 from worker.judge.rubric import load_rubric
 from worker.settings import ModelAccess

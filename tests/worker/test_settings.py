@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.domain.config.app_permissions import OPT_IN_SETTINGS, OptIn
+from worker.domain.config.github_app import OPT_IN_SETTINGS, OptIn
 from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.errors import SettingError

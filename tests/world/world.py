@@ -20,8 +20,8 @@ from tests.world.redis import RedisServer
 from tests.world.sender import WebhookSender
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import COMMANDS, COMMENT_JOBS, GROUPS, PULL_REQUEST_EVENTS, SCANS, SHARED_HEADS
-from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
+from worker.domain.model import InstallationId, RepositoryId
 
 IDLE_TIMEOUT_S = 40.0
 """The longest that a world may take to become idle."""

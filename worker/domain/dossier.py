@@ -13,9 +13,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from worker.domain.ids import RepositoryName, Sha
 from worker.domain.judge_request import AuthorKind
-from worker.domain.model import Frozen
+from worker.domain.model import Frozen, RepositoryName, Sha
 from worker.domain.pattern import pattern
 from worker.domain.verdict.ledger import AuthorText, Case, LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, Category, Score

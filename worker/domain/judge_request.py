@@ -7,8 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
-from worker.domain.model import Frozen
+from worker.domain.model import BaseHash, DeliveryId, Frozen, InstallationId, RepositoryId, RepositoryName, Sha
 
 LOCAL_INSTALLATION: Final = InstallationId(0)
 """The installation of what is judged on a laptop."""

@@ -6,7 +6,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 
 BOUNDS_S: Final = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
 """Upper bounds of a histogram's buckets; one more takes the rest."""

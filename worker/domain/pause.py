@@ -6,8 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from worker.domain.ids import RepositoryName
-from worker.domain.model import Frozen
+from worker.domain.model import Frozen, RepositoryName
 from worker.domain.time_range import DURATION_PATTERN, DURATION_UNITS
 
 LONGEST_REASON: Final = 500

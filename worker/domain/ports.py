@@ -14,14 +14,13 @@ from worker.domain.check.shared_head import CommitRef, SharedHeadState
 from worker.domain.codeowners import Owner
 from worker.domain.config.command_permissions import Role
 from worker.domain.dossier import ConfigOrigin, Dossier, LookupRequest, LookupResult
-from worker.domain.ids import BaseHash, CheckRunId, EvalId, InstallationId, RepositoryName, Sha
 from worker.domain.judge_request import CommandRequest, JudgeRequest, JudgingPlan, PullRef, ReviewRef, Trigger
 from worker.domain.lifecycle.check_runs import CheckRunState, OutdatedCheckRun
+from worker.domain.model import BaseHash, CheckRunId, EvalId, InstallationId, RepositoryName, Sha
 from worker.domain.verdict.audit import AuditRecord
-from worker.domain.verdict.budget import Bill, CapLevel, Reservation
+from worker.domain.verdict.budget import Bill, CapLevel, Density, Reservation
 from worker.domain.verdict.events import EvaluationStarted, Event, StreamEntry, StreamExtent
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.token_budget import Density
 from worker.domain.verdict.verdict import Tokens
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from worker.domain.dossier import FAILED_CONCLUSIONS, Ci, CiCheck, CiState, Dossier
 from worker.dossier.authors import find_author_agent
 from worker.dossier.case import CaseError, read_case
+from worker.dossier.issues import criteria_of
 
 PASSED_CONCLUSIONS: Final = frozenset({"success", "neutral", "skipped"})
 """GitHub's words; a check with one that is neither here nor in FAILED_CONCLUSIONS (`stale`, or none yet) did not finish."""
@@ -21,8 +22,6 @@ def complete_dossier(dossier: Dossier) -> Dossier:
     if ci is not None and ci.state is None:
         derived["ci"] = ci.model_copy(update={"state": ci_state(ci.checks)})
     if "criteria" not in given_fields:
-        from worker.dossier.criteria import criteria_of  # noqa: PLC0415 - 3 ms that a complete dossier need not pay
-
         derived["criteria"] = criteria_of(dossier.issues, pull.title, pull.body)
     if dossier.config and "policy" not in given_fields:
         from worker.dossier.config import build_policy  # noqa: PLC0415 - most repositories have no configuration

@@ -23,13 +23,12 @@ from worker.domain.config.config import (
     to_keys,
 )
 from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier, Policy
-from worker.domain.ids import hash_base
 from worker.domain.judge_request import PullRef
-from worker.domain.model import Frozen
+from worker.domain.model import Frozen, hash_base
 from worker.domain.pattern import pattern
 from worker.domain.ports import LastGoodConfigs
 from worker.domain.verdict.verdict import AbstainReason
-from worker.dossier.diff.parser import ChangeKind, DiffError, diff_of
+from worker.dossier.diff import ChangeKind, DiffError, diff_of
 from worker.dossier.repo_rules.files import is_rules_file
 from worker.dossier.strict_yaml import MOST_BYTES, PositionsByPath, StrictYamlError, load_yaml_with_positions
 

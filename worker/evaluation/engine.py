@@ -17,7 +17,7 @@ from multiprocessing import active_children, get_context
 from multiprocessing.resource_tracker import ensure_running
 from typing import Any, Final, NamedTuple, TypeVar
 
-from worker.dossier.parser_sandbox import sandboxed_parsing
+from worker.dossier.tree_sitter import sandboxed_parsing
 from worker.errors import AssayError, InputError
 from worker.process import collect_rarely, die_with_parent, limit_memory
 

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from worker.domain.judge_request import PullRef
 from worker.domain.ports import Clock
 from worker.domain.verdict.events import FailureMode
-from worker.dossier.parser_sandbox import sandboxed_parsing
+from worker.dossier.tree_sitter import sandboxed_parsing
 from worker.errors import InputError
 from worker.evaluation.recorded_verdicts import RecordStore
 from worker.evaluation.rejudge import (

@@ -10,16 +10,15 @@ from typing import Annotated, Final, NamedTuple, Protocol, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
+from worker.domain.model import EvalId, InstallationId, RepositoryId
 from worker.domain.pattern import pattern
 from worker.domain.ports import Archive, DossierLookup, EventStreams, Ledger
 from worker.domain.time_range import Window
 from worker.domain.verdict.audit import DIGEST_SIGNAL
 from worker.domain.verdict.events import EvalTrigger, Event, EventError, EventKind, FailureMode, StreamEntry, read_event
 from worker.domain.verdict.outcomes import Outcome
-from worker.domain.verdict.rubric import VersionedRubric
-from worker.domain.verdict.verdict import AbstainReason, SubjectKind
+from worker.domain.verdict.verdict import AbstainReason, SubjectKind, VersionedRubric
 
 UNREADABLE_ERRORS: Final = (EventError, KeyError, ValueError, ArithmeticError, RecursionError)
 """What reading a foreign or malformed entry raises."""

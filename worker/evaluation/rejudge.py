@@ -18,9 +18,8 @@ from typing import Final
 from pydantic import ValidationError
 
 from worker.domain.dossier import Dossier
-from worker.domain.ids import EvalId, InstallationId, new_eval_id
 from worker.domain.judge_request import PullRef
-from worker.domain.model import Frozen
+from worker.domain.model import EvalId, Frozen, InstallationId, new_eval_id
 from worker.domain.ports import Archive, Clock
 from worker.domain.verdict.audit import (
     DIGEST_SIGNAL,
@@ -41,8 +40,7 @@ from worker.domain.verdict.events import (
 )
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import CiCheckRubric
-from worker.domain.verdict.rubric import VersionedRubric
-from worker.domain.verdict.verdict import JudgeKind, Subject, SubjectKind
+from worker.domain.verdict.verdict import JudgeKind, Subject, SubjectKind, VersionedRubric
 from worker.errors import InputError, LeaseLost
 from worker.evaluation.engine import Halt, WorkerOpener, run_tasks
 from worker.evaluation.forecast import CostMeter, Forecast, forecast_cost, with_meter

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from worker.domain.dossier import Dossier
-from worker.domain.ids import EvalId, eval_id_after
+from worker.domain.model import EvalId, eval_id_after
 from worker.domain.verdict.audit import DIGEST_SIGNAL
 from worker.domain.verdict.events import subject_id
 from worker.domain.verdict.ledger import LedgerEntry

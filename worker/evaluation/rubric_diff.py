@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Self, cast
 
-from worker.domain.ids import EvalId, InstallationId
+from worker.domain.model import EvalId, InstallationId
 from worker.domain.verdict.events import EventKind, read_event
-from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import AbstainReason, SubjectKind, Verdict
+from worker.domain.verdict.verdict import AbstainReason, Rubric, SubjectKind, Verdict
 from worker.evaluation.recorded_verdicts import (
     OPINION_SIGNAL,
     UNFINISHED_REASONS,

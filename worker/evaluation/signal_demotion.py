@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 from worker.domain.ports import Clock
 from worker.domain.verdict.outcomes import Demotion, RejectCounts
 from worker.evaluation.stats.answers import reject_sums

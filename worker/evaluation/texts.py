@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
-from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.verdict import Rubric
 from worker.publishing.texts.markdown import exact_line, one_line
 from worker.publishing.texts.overrides import decision_lines
 from worker.publishing.texts.phrases import count_phrase

@@ -7,15 +7,21 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.dossier import Policy
-from worker.domain.ids import EvalId, Fingerprint
+from worker.domain.model import EvalId, Fingerprint
 from worker.domain.pause import JudgingPause
 from worker.domain.ports import Model, ModelReply
 from worker.domain.verdict.audit import Exchange, Step
-from worker.domain.verdict.budget import CapLevel
+from worker.domain.verdict.budget import CapLevel, TokenBudget
 from worker.domain.verdict.ledger import ROUND_LIMIT
-from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.token_budget import TokenBudget
-from worker.domain.verdict.verdict import ClosingCondition, ConditionAnswer, Coverage, JudgeKind, Subject, Tokens
+from worker.domain.verdict.verdict import (
+    ClosingCondition,
+    ConditionAnswer,
+    Coverage,
+    JudgeKind,
+    Rubric,
+    Subject,
+    Tokens,
+)
 from worker.judge.rubric import PromptText
 
 if TYPE_CHECKING:
@@ -34,7 +40,7 @@ from worker.domain.verdict.verdict import (
     Score,
     ThrottledReason,
 )
-from worker.dossier.diff.parser import Diff
+from worker.dossier.diff import Diff
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.checks.evidence import Places
 

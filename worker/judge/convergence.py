@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.dossier import Dossier, author_text
-from worker.domain.ids import EvalId, Fingerprint, Sha
+from worker.domain.model import EvalId, Fingerprint, Sha
 from worker.domain.pattern import pattern
 from worker.domain.verdict.ledger import EDIT_CHANGES, LedgerEntry, classify_text, conditions_of, round_of, with_free_id
 from worker.domain.verdict.verdict import (
@@ -30,7 +30,7 @@ from worker.domain.verdict.verdict import (
     Score,
     Side,
 )
-from worker.dossier.diff.parser import Diff, DiffLine, FileDiff, LineKind, hash_file, hash_line
+from worker.dossier.diff import Diff, DiffLine, FileDiff, LineKind, hash_file, hash_line
 from worker.judge import texts
 from worker.judge.checks.evidence import Places
 from worker.judge.context import EvaluationHeader, EvidenceBundle, Ruling

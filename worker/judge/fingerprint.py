@@ -9,9 +9,9 @@ import json
 from typing import Final
 
 from worker.domain.dossier import Dossier
-from worker.domain.ids import Fingerprint
-from worker.domain.verdict.rubric import Rubric
-from worker.dossier.diff.parser import Diff, DiffError, LineKind, diff_of
+from worker.domain.model import Fingerprint
+from worker.domain.verdict.verdict import Rubric
+from worker.dossier.diff import Diff, DiffError, LineKind, diff_of
 from worker.judge.context import JudgeContext
 
 _VERSION: Final = 2

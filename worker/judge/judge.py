@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.domain.dossier import Criterion, Dossier, is_withheld
-from worker.domain.ids import eval_id_after, new_eval_id
 from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest
+from worker.domain.model import eval_id_after, new_eval_id
 from worker.domain.pause import pause_to_signals
 from worker.domain.ports import Clock
 from worker.domain.verdict.audit import (
@@ -42,7 +42,7 @@ from worker.domain.verdict.verdict import (
     Subject,
     Tokens,
 )
-from worker.dossier.diff.parser import Diff, DiffError, diff_of
+from worker.dossier.diff import Diff, DiffError, diff_of
 from worker.judge import texts
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.coverage import coverage_of

@@ -11,12 +11,12 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.check.check_run import Conclusion
-from worker.domain.check.merge_group import MergeGroup
 from worker.domain.dossier import Dossier
-from worker.domain.ids import CheckRunId, EvalId, Sha
+from worker.domain.github_events import MergeGroup
+from worker.domain.model import CheckRunId, EvalId, Sha
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, SubjectKind, Tokens
-from worker.dossier.diff.parser import DiffError, diff_of, hash_changed_lines
+from worker.dossier.diff import DiffError, diff_of, hash_changed_lines
 from worker.judge.fingerprint import change_fingerprint
 
 

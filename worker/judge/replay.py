@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Final
 
 from worker.domain.dossier import Dossier
-from worker.domain.ids import eval_id_after
+from worker.domain.model import eval_id_after
 from worker.domain.pause import pause_from_signals
 from worker.domain.ports import Clock, ModelReply, Prompt, StopReason
 from worker.domain.verdict.audit import (
@@ -21,13 +21,10 @@ from worker.domain.verdict.audit import (
     dump_audit,
     read_audit,
 )
-from worker.domain.verdict.budget import Cap, CapLevel
-from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.token_budget import TokenBudget
-from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, Accept, HeuristicOpinion, Reject
-from worker.dossier.diff.parser import DiffError, diff_of
-from worker.dossier.secrets import Redaction
-from worker.dossier.secrets.redactor import redact_fields
+from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, Accept, HeuristicOpinion, Reject, Rubric
+from worker.dossier.diff import DiffError, diff_of
+from worker.dossier.secrets import Redaction, redact_fields
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.context import EvaluationHeader, JudgeContext, Pause
 from worker.judge.fingerprint import fingerprint_of

@@ -16,13 +16,13 @@ from pydantic import ValidationError
 from worker.domain.config.config import RETIRED_SIGNALS
 from worker.domain.config.signal_names import SIGNAL_NAMES
 from worker.domain.model import Frozen
-from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.verdict import Rubric
 from worker.dossier.strict_yaml import PositionsByPath, StrictYamlError, load_operator_yaml, load_yaml_with_positions
 from worker.errors import InputError
 
 if TYPE_CHECKING:
     from worker.domain.verdict.outcomes import CiCheckRubric, PullRequestRubric
-    from worker.domain.verdict.rubric import VersionedRubric
+    from worker.domain.verdict.verdict import VersionedRubric
 
 M = TypeVar("M", bound=Frozen)
 FieldPath = tuple[str | int, ...]

@@ -27,7 +27,7 @@ from worker.domain.verdict.verdict import (
     Score,
     Side,
 )
-from worker.dossier.diff.parser import ChangeKind
+from worker.dossier.diff import ChangeKind
 from worker.judge import texts
 from worker.judge.checks.ci_status import CiReport, first_failure
 from worker.judge.checks.evidence import Places, claimed_ids

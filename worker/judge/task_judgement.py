@@ -19,7 +19,7 @@ from worker.domain.verdict.verdict import (
     EvidencePointer,
     Verdict,
 )
-from worker.dossier.criteria import MOST_CRITERIA, listed_criteria
+from worker.dossier.issues import MOST_CRITERIA, listed_criteria
 
 OUTPUT: Final = "output.txt"
 """The new file that the judge reads the output as."""

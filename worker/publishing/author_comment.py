@@ -24,9 +24,9 @@ from worker.domain.check.author_comment import (
     needs_update,
 )
 from worker.domain.check.check_run import Conclusion
-from worker.domain.ids import Sha
 from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome
+from worker.domain.model import Sha
 from worker.domain.ports import Clock, CommentRecords, Comments, Ledger, PostedComment
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.config import config_of

@@ -25,9 +25,9 @@ from worker.domain.check.shared_head import (
     strictness_of,
 )
 from worker.domain.dossier import Dossier
-from worker.domain.ids import CheckRunId, Sha
 from worker.domain.judge_request import HEAD_TRIGGERS, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import CiWait, FindHead
+from worker.domain.model import CheckRunId, Sha
 from worker.domain.ports import CheckPublisher, CheckRegistry, Fence, JudgeRequests, Lease, PullSource, SharedHeads
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, SubjectGone, Unavailable

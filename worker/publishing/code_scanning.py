@@ -14,9 +14,9 @@ from typing import Final, Protocol
 
 from worker.domain.check.check_run import MOST_BYTES, SarifUpload, UploadedSarif, UploadRefusal
 from worker.domain.dossier import Dossier
-from worker.domain.ids import RepositoryName, Sha
 from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome
+from worker.domain.model import RepositoryName, Sha
 from worker.domain.ports import DossierLookup, Ledger
 from worker.domain.verdict.verdict import Abstain
 from worker.dossier.config import config_of

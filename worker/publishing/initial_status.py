@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from worker.domain.check.check_run import CheckContent
 from worker.domain.config.config import Authors, Handling
-from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryName, Sha
+from worker.domain.github_events import OpenPull, PullSnapshot, RepositoryAdded
 from worker.domain.judge_request import (
     HEAD_TRIGGERS,
     MANUAL_TRIGGERS,
@@ -20,8 +20,8 @@ from worker.domain.judge_request import (
     PullRef,
     Trigger,
 )
+from worker.domain.model import CheckRunId, DeliveryId, InstallationId, RepositoryName, Sha
 from worker.domain.ports import CheckRegistry, Clock, JudgeRequests, Ledger
-from worker.domain.pull_request_events import OpenPull, PullSnapshot, RepositoryAdded
 from worker.dossier.authors import (
     AuthorSkipped,
     Eligibility,

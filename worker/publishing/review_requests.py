@@ -15,13 +15,13 @@ from worker.domain.codeowners import Owner, find_owners
 from worker.domain.config.command_permissions import COMMAND_RIGHTS, Role, roles_from
 from worker.domain.config.config import Review
 from worker.domain.dossier import Dossier
-from worker.domain.ids import DeliveryId, EvalId, Sha
+from worker.domain.github_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef
 from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome
+from worker.domain.model import DeliveryId, EvalId, Sha
 from worker.domain.ports import DecisionStore, DeliveryQueue, Ledger, Reviewers, SubmittedReview
-from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
-from worker.dossier.diff.parser import DiffError, diff_of
+from worker.dossier.diff import DiffError, diff_of
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.publishing.texts.check_run import conclusion
 from worker.publishing.texts.overrides import RequestedReviews

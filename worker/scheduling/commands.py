@@ -20,13 +20,13 @@ from worker.domain.config.command_permissions import (
     find_refusal,
     parse_pause,
 )
-from worker.domain.ids import DeliveryId, EvalId, Sha
+from worker.domain.github_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome, JudgingSuperseded, WaitForCi
+from worker.domain.model import DeliveryId, EvalId, Sha
 from worker.domain.pattern import pattern
 from worker.domain.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError
 from worker.domain.ports import Clock, CommandApi, CurrentPull
-from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.verdict import Abstain, AbstainReason
 from worker.errors import SubjectGone, unavailable_if_recent
 from worker.log import log_fields

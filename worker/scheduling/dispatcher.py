@@ -17,9 +17,8 @@ from typing import Final, Protocol, assert_never
 
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import SarifUpload
-from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, Sha
+from worker.domain.github_events import MergeGroup, PullRequestEvent, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, JudgeRequest
 from worker.domain.lifecycle.inbox import RequestDelivery
 from worker.domain.lifecycle.intake import IntakeOutcome
@@ -33,8 +32,8 @@ from worker.domain.lifecycle.work import (
     workers_for_strangers,
 )
 from worker.domain.metrics import EventCount
+from worker.domain.model import CheckRunId, DeliveryId, InstallationId, Sha
 from worker.domain.ports import Clock
-from worker.domain.pull_request_events import PullRequestEvent, RepositoryAdded
 from worker.errors import (
     Bug,
     Discard,

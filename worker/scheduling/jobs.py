@@ -19,7 +19,6 @@ from rq.job import Job
 
 from worker.domain.check.overrides import HumanDecisions
 from worker.domain.check.wait_status import verdict_reason
-from worker.domain.ids import DeliveryId, Sha, hash_base
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import (
     Finish,
@@ -32,11 +31,12 @@ from worker.domain.lifecycle.judging import (
 )
 from worker.domain.lifecycle.work import JudgedHead, LeasedGroup, LeasedJob, PendingGroup, RateLimitWait
 from worker.domain.metrics import DurationMetric, EventCount
+from worker.domain.model import DeliveryId, Sha, hash_base
 from worker.domain.pattern import pattern
 from worker.domain.ports import Clock, Lease
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
-from worker.dossier.parser_sandbox import sandboxed_parsing
+from worker.dossier.tree_sitter import sandboxed_parsing
 from worker.errors import (
     Bug,
     Discard,

@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol, assert_never
 
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.check.merge_group import NO_PULL, MergeGroup
 from worker.domain.dossier import Dossier, PullRequest
-from worker.domain.ids import CheckRunId, eval_id_after
+from worker.domain.github_events import NO_PULL, MergeGroup
 from worker.domain.judge_request import JudgeRequest, Trigger
 from worker.domain.lifecycle.work import GroupLease, LeasedGroup, PendingGroup
+from worker.domain.model import CheckRunId, eval_id_after
 from worker.domain.ports import Clock, DossierLookup, Fence, Ledger
 from worker.domain.verdict.events import EvalTrigger
 from worker.domain.verdict.ledger import LedgerEntry

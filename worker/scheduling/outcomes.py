@@ -11,11 +11,11 @@ from datetime import timedelta
 from typing import Final, Protocol, assert_never
 
 from worker.domain.check.author_comment import submission_entries
-from worker.domain.ids import EvalId, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.github_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.work import DuePullRequest
+from worker.domain.model import EvalId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.ports import Clock, CommentRecords, DossierLookup, Ledger
-from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, Event, started_event, terminal_event
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import (
@@ -28,7 +28,7 @@ from worker.domain.verdict.outcomes import (
     last_thumbs,
 )
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject
-from worker.dossier.diff.parser import DiffError, LineKind, diff_of, hash_line
+from worker.dossier.diff import DiffError, LineKind, diff_of, hash_line
 from worker.errors import Forbidden, SubjectGone
 from worker.judge.outcome_scores import next_eval_id, pull_request_verdict, submissions_of
 

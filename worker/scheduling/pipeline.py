@@ -25,7 +25,6 @@ from worker.domain.dossier import (
     Policy,
     author_text,
 )
-from worker.domain.ids import EvalId, Sha
 from worker.domain.judge_request import (
     AUTHOR_EDIT_TRIGGERS,
     HEAD_TRIGGERS,
@@ -45,6 +44,7 @@ from worker.domain.lifecycle.judging import (
     JudgingSuperseded,
     WaitForCi,
 )
+from worker.domain.model import EvalId, Sha
 from worker.domain.ports import Clock, LastGoodConfigs, Lease, Ledger, PullSource, TreeLookup
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.events import SUPERSEDED_MESSAGE, EvaluationStarted, FailureMode

@@ -6,10 +6,9 @@ from typing import Protocol, TypeVar
 
 from worker.domain.check.author_comment import CommentJob, VerdictTask
 from worker.domain.check.check_run import SarifUpload
-from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.overrides import Contest, Override, ReviewDecision, ReviewDismissal
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.ids import BaseHash, CheckRunId, CommitKey, DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.github_events import MergeGroup, PullRequestEvent, Repository, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, FirstSeen, JudgeRequest, PullRef, ReviewRef
 from worker.domain.lifecycle.inbox import AppliedDelivery
 from worker.domain.lifecycle.intake import IntakeOutcome
@@ -36,9 +35,9 @@ from worker.domain.lifecycle.work import (
     RateLimitWait,
 )
 from worker.domain.metrics import DurationMetric, EventCount
+from worker.domain.model import BaseHash, CheckRunId, CommitKey, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.pause import JudgingPause
 from worker.domain.ports import DecisionStore, JudgeRequests, Ledger
-from worker.domain.pull_request_events import PullRequestEvent, Repository, RepositoryAdded
 
 F = TypeVar("F", bound=VerdictTask)
 Queued_co = TypeVar("Queued_co", covariant=True)

@@ -10,10 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from worker.domain.ids import DeliveryId, InstallationId, Sha
-from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
-from worker.domain.ports import Clock
-from worker.domain.pull_request_events import (
+from worker.domain.github_events import (
     REDELIVERY_LIMIT,
     DeliveryAttempt,
     DeliveryCursor,
@@ -23,6 +20,9 @@ from worker.domain.pull_request_events import (
     find_missed,
     retry_order,
 )
+from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
+from worker.domain.model import DeliveryId, InstallationId, Sha
+from worker.domain.ports import Clock
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
 from worker.publishing.initial_status import is_known_head, request_for_open_pull

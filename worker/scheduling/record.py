@@ -7,8 +7,8 @@ from typing import Final, Protocol
 from pydantic import ValidationError
 
 from worker.domain.dossier import Ci, Dossier, author_text
-from worker.domain.ids import BaseHash, hash_base
 from worker.domain.judge_request import PullRef
+from worker.domain.model import BaseHash, hash_base
 from worker.domain.ports import Archive, DossierLookup, EntryWithEvents, EvaluationEvents, Lease, Ledger
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.events import (
@@ -23,7 +23,7 @@ from worker.domain.verdict.events import (
 )
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, ConditionState, Reject
-from worker.dossier.diff.parser import Diff, DiffError, diff_of, hash_changed_lines
+from worker.dossier.diff import Diff, DiffError, diff_of, hash_changed_lines
 from worker.errors import Unreadable
 from worker.settings import Settings
 

@@ -18,9 +18,8 @@ from operator import attrgetter
 from typing import Final, Literal
 
 from worker.domain.dossier import Dossier, LookupRequest
-from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import Category, Finding, HeuristicOpinion
-from worker.dossier.diff.parser import DiffError
+from worker.domain.verdict.verdict import Category, Finding, HeuristicOpinion, Rubric
+from worker.dossier.diff import DiffError
 from worker.signals.acceptance_gap.criteria_not_met import (
     describe_gap,
     find_doubtful_gaps,
@@ -126,7 +125,7 @@ class _OpinionBuilder:
             return self._build_opinion(FACT_SCORE, FACT_CONFIDENCE, _summarize(facts, "a fact"))
         if self._findings or self._in_doubt or self._doubt is not None:
             return self._build_unsure()
-        from worker.signals.safe_change.documentation import (  # noqa: PLC0415 - most changes have a finding
+        from worker.signals.documentation import (  # noqa: PLC0415 - most changes have a finding
             SAFE_REASON,
             find_obstacle,
             is_documentation_only,

@@ -30,20 +30,17 @@ from worker.adapters.redis.records.records import RedisProgress
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import SarifUpload
-from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.config.app_manifest import web_url
-from worker.domain.config.app_permissions import OptIn
+from worker.domain.config.github_app import OptIn, web_url
 from worker.domain.dossier import Dossier
-from worker.domain.ids import CheckRunId, EvalId, InstallationId, Sha
+from worker.domain.github_events import DeliveryAttempt, MergeGroup, PullRequestEvent, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import JudgingOutcome
 from worker.domain.lifecycle.work import DuePullRequest, GroupLease, PendingGroup
 from worker.domain.metrics import EventCount
-from worker.domain.model import build_models
+from worker.domain.model import CheckRunId, EvalId, InstallationId, Sha, build_models
 from worker.domain.pattern import compile_patterns
 from worker.domain.ports import CheckPublisher, Clock, CommandApi, Comments, Fence, Lease, Reviewers
-from worker.domain.pull_request_events import DeliveryAttempt, PullRequestEvent, RepositoryAdded
 from worker.dossier.config import config_of
 from worker.errors import Forbidden, RubricRefused
 from worker.judge.context import JudgeContext
@@ -82,7 +79,6 @@ PRELOADED_MODULES: Final = (
     "worker.adapters.redis.records.documents",
     "worker.adapters.redis.judging.shared_heads",
     "worker.domain.verdict.outcomes",
-    "worker.dossier.criteria",
     "worker.judge.llm.opinions",
     "worker.judge.outcome_scores",
 )

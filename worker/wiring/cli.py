@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from worker.adapters.redis.store import Store
 from worker.domain.dossier import Dossier, DossierError, read_dossier
-from worker.domain.ids import DeliveryId, RepositoryId, Sha
 from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish, JudgingCompleted, JudgingDiscarded, JudgingSuperseded, WaitForCi
+from worker.domain.model import DeliveryId, RepositoryId, Sha
 from worker.domain.ports import PullSource, TreeLookup
 from worker.domain.verdict.events import EvalTrigger
 from worker.domain.verdict.ledger import LedgerEntry

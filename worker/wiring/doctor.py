@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from worker.adapters.redis.connection.client import RedisRefused, text
 from worker.adapters.redis.store import Store
-from worker.domain.config.app_permissions import RepositoryProtection
+from worker.domain.config.github_app import RepositoryProtection
 from worker.errors import Unavailable
 from worker.process import SystemClock
 from worker.settings import ModelAccess, Settings

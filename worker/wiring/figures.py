@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from worker.adapters.redis.records.records import find_repositories
 from worker.adapters.redis.store import Store, open_store, with_store_url
-from worker.domain.ids import InstallationId
 from worker.domain.judge_request import PullRef
+from worker.domain.model import InstallationId
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.evaluation.stats.answers import list_outcomes
 from worker.evaluation.stats.cache import MOST_ENTRIES, FiguresCache

@@ -14,8 +14,7 @@ from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.work import ActivePause
 from worker.domain.pause import JudgingPause
 from worker.domain.ports import Lease, Model, ModelBudget
-from worker.domain.verdict.budget import Caps
-from worker.domain.verdict.token_budget import TokenBudget, token_budget_for
+from worker.domain.verdict.budget import Caps, TokenBudget, token_budget_for
 from worker.judge.context import JudgeContext, Pause
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.process import SystemClock

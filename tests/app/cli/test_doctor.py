@@ -14,7 +14,7 @@ from app.cli.doctor import app_lines, read_partial_settings, redis_lines, skew_l
 from tests.app.cli.assay_command import environment, run_assay, run_refused
 from worker.adapters.github.doctor import AppKeyReport, AppReport
 from worker.adapters.github.responses import AppView
-from worker.domain.config.app_permissions import AppInstallation, OptIn, requested_permissions
+from worker.domain.config.github_app import AppInstallation, OptIn, requested_permissions
 from worker.process import SystemClock
 from worker.publishing.texts.doctor import DoctorFinding, Health, doctor_report, is_healthy
 from worker.publishing.texts.terminal import TerminalPage

@@ -34,7 +34,7 @@ ONLY_FOR = {
         "worker.adapters.git.example_repository",
     ),
     "a report of CI": ("worker.adapters.git.junit", "xml"),
-    "issues with unread criteria": ("worker.dossier.criteria", "markdown_it"),
+    "issues with unread criteria": ("markdown_it",),
     "a check run": ("worker.publishing.check_runs", "worker.publishing.texts.check_run"),
     "the App": (
         "worker.adapters.github",

@@ -19,8 +19,8 @@ from tests.world.redis import RedisServer
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.check.overrides import Override
-from worker.domain.ids import InstallationId
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.model import InstallationId
 from worker.errors import InputError, SettingError, Unavailable
 
 WAIT = """

@@ -7,8 +7,8 @@ from app.ingest.event_types import Event, Ignored
 from app.ingest.events import translate
 from app.ingest.payloads import Delivery, Envelope, decode_payload, parse_payload
 from worker.domain.check.check_run import external_id
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
+from worker.domain.model import DeliveryId, InstallationId, RepositoryId
 
 OUR_APP: Final = 4242
 SHA, OLD = "1" * 40, "2" * 40

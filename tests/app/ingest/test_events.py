@@ -48,10 +48,10 @@ from tests.app.ingest.deliveries import (
     translate_payload,
 )
 from tests.world.examples import Example, load_examples
-from worker.domain.check.merge_group import GroupEnd
-from worker.domain.config.app_permissions import EVENT_PERMISSIONS, IMPLICIT_EVENTS
-from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.config.github_app import EVENT_PERMISSIONS, IMPLICIT_EVENTS
+from worker.domain.github_events import GroupEnd
 from worker.domain.judge_request import AuthorKind, CommandName
+from worker.domain.model import InstallationId, RepositoryId
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 

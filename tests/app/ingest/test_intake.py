@@ -56,8 +56,7 @@ from worker.adapters.redis.connection.client import whole
 from worker.adapters.redis.judging.intake import set_window
 from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store
-from worker.domain.check.merge_group import GroupEnd, MergeGroup
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, hash_base
+from worker.domain.github_events import GroupEnd, MergeGroup, PullRequestEventKind, RepositoryAdded, hash_issue
 from worker.domain.judge_request import (
     AuthorKind,
     CommandName,
@@ -72,7 +71,7 @@ from worker.domain.lifecycle.inbox import INBOX_DELIVERY, RequestDelivery
 from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead
-from worker.domain.pull_request_events import PullRequestEventKind, RepositoryAdded, hash_issue
+from worker.domain.model import DeliveryId, InstallationId, RepositoryId, hash_base
 from worker.process import SystemClock
 
 DELIVERY = DeliveryId("d-1")

@@ -29,10 +29,10 @@ from tests.worker.publishing.texts.samples import accepted, rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.tokens import RedisTokens
-from worker.domain.ids import InstallationId
 from worker.domain.judge_request import PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits
+from worker.domain.model import InstallationId
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.domain.verdict.verdict import Verdict
 

@@ -21,8 +21,8 @@ from tests.golden.golden import Golden
 from tests.worker.adapters.redis.store_samples import judge_request, pull_ref
 from tests.world.redis import RedisServer
 from worker.adapters.redis.store import Store, open_store
-from worker.domain.ids import InstallationId
 from worker.domain.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, Histogram, MetricTotals
+from worker.domain.model import InstallationId
 from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.errors import SettingError
 from worker.process import SystemClock

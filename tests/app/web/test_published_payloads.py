@@ -16,7 +16,7 @@ from app.ingest.payloads import Delivery, Envelope, MalformedPayload, parse_payl
 from tests.app.web.web_server import OUR_APP, WebServer
 from tests.world.examples import Example, load_examples
 from worker.domain.check.check_run import HELPFUL, external_id
-from worker.domain.ids import DeliveryId
+from worker.domain.model import DeliveryId
 
 Path = tuple[str | int, ...]
 

@@ -20,9 +20,9 @@ from app.web.webhooks import DeliveryCounters, DeliveryOutcome
 from tests.app.web.web_server import PATH, SECRET, SHA, WebServer, launch_web_server, payload, standard_headers
 from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
-from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.intake import IntakeOutcome
+from worker.domain.model import InstallationId, RepositoryId
 from worker.errors import SettingError
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -34,8 +34,7 @@ from tests.world.contract import find_violations
 from tests.world.fake_github import FakeGitHub
 from tests.world.redis import RedisServer
 from worker.adapters.redis.store import Store
-from worker.domain.config.app_manifest import build_manifest, read_setup_form
-from worker.domain.config.app_permissions import OptIn, requested_permissions
+from worker.domain.config.github_app import OptIn, build_manifest, read_setup_form, requested_permissions
 from worker.settings import Settings, read_settings
 
 HOME = "https://assay.example.org"

@@ -28,10 +28,10 @@ from app.web.webhooks import (
 from tests.app.web.web_server import PATH, WebServer, comment, payload, signature, standard_headers
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import COMMANDS, PULL_REQUEST_EVENTS
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
+from worker.domain.github_events import PullRequestEvent
 from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.intake import IntakeOutcome
-from worker.domain.pull_request_events import PullRequestEvent
+from worker.domain.model import DeliveryId, InstallationId, RepositoryId
 
 PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7), number=3)
 BODY = json.dumps(payload()).encode()

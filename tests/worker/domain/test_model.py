@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from pydantic import ValidationError
 
-from worker.domain.model import Frozen, build_models
+from worker.domain.model import EvalId, Frozen, build_models, eval_id_after, new_eval_id
 
 ALL_BUILT = """
 import worker.wiring.app, worker.domain.dossier
@@ -44,3 +45,23 @@ def test_build_models_builds_all_imported_models() -> None:
     assert Leaf.__pydantic_complete__
     done = subprocess.run([sys.executable, "-c", ALL_BUILT], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True", "True"]
+
+
+AT = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
+
+
+def test_eval_ids_sort_by_time() -> None:
+    assert new_eval_id(AT) < new_eval_id(AT + timedelta(milliseconds=1))
+
+
+def test_eval_id_follows_those_of_a_clock_that_is_ahead() -> None:
+    ahead = new_eval_id(AT + timedelta(minutes=5))
+    made = eval_id_after(AT, [new_eval_id(AT - timedelta(days=1)), ahead])
+    assert ahead < made < new_eval_id(AT + timedelta(minutes=6))
+    assert eval_id_after(AT, []) < ahead
+
+
+def test_eval_id_is_created_after_one_without_a_valid_time() -> None:
+    assert eval_id_after(AT, [EvalId("a foreign id")]) < new_eval_id(AT + timedelta(minutes=1))
+    last = EvalId("ffffffff-ffff-7fff-bfff-ffffffffffff")
+    assert eval_id_after(AT, [last]).startswith("ffffffff-ffff-7")

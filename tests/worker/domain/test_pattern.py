@@ -21,7 +21,7 @@ from worker.domain.pattern import KeywordPattern, can_match, compile_patterns, p
 ROOT = Path(patterns.__file__).parents[2]
 BLANK, SPACES = "\n" * 50_000, " " * 50_000
 HOSTILE = {
-    "worker.dossier.criteria.SCENARIO": "\x0c\n" * 50_000,
+    "worker.dossier.issues.SCENARIO": "\x0c\n" * 50_000,
     "worker.dossier.repo_rules.parser._END": f"a{SPACES}x",
     "worker.judge.llm.reply._ITEM": BLANK,
     "worker.signals.analysis.tests._PHP_TAG": BLANK,

@@ -6,8 +6,8 @@ from tests.worker.adapters.redis.store_samples import judge_request
 from tests.worker.publishing.texts.samples import dossier, rejected
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier import Commit, ConfigOrigin, ConfigText, Dossier, Policy, PullRequest
+from worker.domain.github_events import RepositoryAdded
 from worker.domain.judge_request import DRAFT_TRIGGERS, MANUAL_TRIGGERS, AuthorKind, JudgeRequest, Trigger
-from worker.domain.pull_request_events import RepositoryAdded
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Category
 from worker.dossier.authors import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.dossier.criteria import describe_own_task
+from worker.dossier.issues import describe_own_task
 from worker.dossier.markdown import (
     MOST_LINES,
     MOST_QUOTATION_LINES,

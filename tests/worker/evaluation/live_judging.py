@@ -18,8 +18,8 @@ from tests.world.fake_anthropic import MODEL, FakeAnthropic
 from worker.adapters.redis.judging.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.domain.dossier import Ci, CiCheck, Dossier
-from worker.domain.ids import EvalId, InstallationId
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.model import EvalId, InstallationId
 from worker.domain.ports import Lease
 from worker.domain.time_range import Window
 from worker.domain.verdict.events import EvaluationStarted

@@ -21,7 +21,7 @@ from tests.worker.evaluation.live_judging import INSTALLATION, AssayCommand
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.domain.dossier import Policy
-from worker.domain.ids import EvalId, InstallationId
+from worker.domain.model import EvalId, InstallationId
 from worker.domain.ports import Clock
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.ledger import LedgerEntry

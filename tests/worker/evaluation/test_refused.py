@@ -16,7 +16,7 @@ from tests.worker.evaluation.bench.samples import STUB
 from tests.worker.evaluation.live_judging import AssayCommand, dossier, events, local_dependencies, rubric
 from tests.world.redis import RedisServer
 from worker.adapters.redis.store import Store
-from worker.domain.verdict.rubric import VersionedRubric
+from worker.domain.verdict.verdict import VersionedRubric
 from worker.errors import RubricRefused
 from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric, load_rubric
 from worker.process import SystemClock

@@ -21,8 +21,8 @@ from tests.world.fake_anthropic import FakeAnthropic, ModelRequest
 from tests.world.replies import cannot_tell
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.domain.ids import EvalId
 from worker.domain.judge_request import PullRef
+from worker.domain.model import EvalId
 from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import ThrottledReason

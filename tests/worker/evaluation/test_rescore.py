@@ -10,7 +10,7 @@ import pytest
 from tests.worker.judge.test_outcome_scores import entry_of, outcomes_of
 from tests.worker.publishing.texts.samples import accepted, dossier, rejected
 from worker.domain.dossier import Ci, CiCheck, Dossier
-from worker.domain.ids import EvalId, new_eval_id
+from worker.domain.model import EvalId, new_eval_id
 from worker.domain.verdict.events import subject_id
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import CiCheckRubric, Outcome

@@ -18,7 +18,7 @@ from tests.world.fake_anthropic import MODEL, FakeAnthropic
 from tests.world.replies import cannot_tell, reject
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.domain.ids import EvalId
+from worker.domain.model import EvalId
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event

@@ -26,8 +26,8 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.records.outcomes import RedisOutcomes
 from worker.adapters.redis.store import Store
 from worker.domain.dossier import CiCheck
+from worker.domain.github_events import PullRequestEventKind
 from worker.domain.judge_request import PullRef
-from worker.domain.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome
 from worker.domain.verdict.verdict import SubjectKind

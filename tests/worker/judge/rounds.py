@@ -8,10 +8,10 @@ from typing import Any
 
 from tests.worker.judge.samples import NOW, dossier, evaluation_header, pull_request
 from worker.domain.dossier import Criterion, Dossier, HeadFile
-from worker.domain.ids import EvalId, Sha
+from worker.domain.model import EvalId, Sha
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Side
-from worker.dossier.diff.parser import diff_of
+from worker.dossier.diff import diff_of
 from worker.judge.context import JudgeContext
 from worker.judge.fingerprint import fingerprint_of
 from worker.scheduling.pipeline import carry_over_or_judge

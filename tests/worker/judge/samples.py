@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Issue, PullRequest
-from worker.domain.ids import EvalId, Fingerprint, InstallationId, RepositoryId
+from worker.domain.model import EvalId, Fingerprint, InstallationId, RepositoryId
 from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.verdict.ledger import Case, CoverageClaim, LedgerEntry
 from worker.domain.verdict.verdict import (
@@ -25,7 +25,7 @@ from worker.domain.verdict.verdict import (
     Tokens,
     Verdict,
 )
-from worker.dossier.diff.parser import parse_diff
+from worker.dossier.diff import parse_diff
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.evidence import Places, check_claims
 from worker.judge.context import EvaluationHeader, EvidenceBundle, JudgeContext

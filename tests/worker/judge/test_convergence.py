@@ -43,7 +43,7 @@ from worker.domain.verdict.verdict import (
     Reject,
     Side,
 )
-from worker.dossier.diff.parser import diff_of, hash_changed_lines
+from worker.dossier.diff import diff_of, hash_changed_lines
 from worker.errors import Unavailable
 
 STEP = "Retry it on 503."

@@ -25,8 +25,7 @@ from tests.worker.judge.samples import (
     reject_answer,
 )
 from worker.domain.dossier import HeadFile
-from worker.domain.ids import EvalId, Fingerprint
-from worker.domain.verdict.rubric import Rubric, RubricCriterion
+from worker.domain.model import EvalId, Fingerprint
 from worker.domain.verdict.verdict import (
     Accept,
     Category,
@@ -34,6 +33,8 @@ from worker.domain.verdict.verdict import (
     ConditionState,
     EvidencePointer,
     Reject,
+    Rubric,
+    RubricCriterion,
     Tokens,
     Verdict,
 )

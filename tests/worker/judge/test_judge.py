@@ -55,9 +55,8 @@ from worker.domain.dossier import (
 from worker.domain.judge_request import JudgeRequest
 from worker.domain.ports import StopReason
 from worker.domain.verdict.audit import AuditRecord, OverBudget, RecordedRedaction, Stage, Step
-from worker.domain.verdict.budget import Cap, CapLevel
+from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
 from worker.domain.verdict.ledger import Case, CoverageClaim
-from worker.domain.verdict.token_budget import TokenBudget
 from worker.domain.verdict.verdict import (
     VERDICT_ADAPTER,
     Abstain,

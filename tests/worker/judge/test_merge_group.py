@@ -9,11 +9,11 @@ import pytest
 from tests.worker.judge.samples import ledger_entry
 from tests.worker.publishing.texts.samples import HEAD, abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import Conclusion
-from worker.domain.check.merge_group import MergeGroup
-from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId
+from worker.domain.github_events import MergeGroup
+from worker.domain.model import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind, Tokens
-from worker.dossier.diff.parser import diff_of, hash_changed_lines
+from worker.dossier.diff import diff_of, hash_changed_lines
 from worker.judge.merge_group import (
     GroupAccepted,
     GroupMemberState,

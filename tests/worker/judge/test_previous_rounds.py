@@ -19,10 +19,10 @@ from tests.worker.judge.samples import (
     scores,
 )
 from worker.domain.dossier import Dossier, Seed
-from worker.domain.ids import EvalId
+from worker.domain.model import EvalId
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import EvidencePointer, JudgeKind, Reject, Score, Side
-from worker.dossier.diff.parser import diff_of, hash_changed_lines
+from worker.dossier.diff import diff_of, hash_changed_lines
 from worker.judge.context import EvidenceBundle
 from worker.judge.convergence import (
     ChangedLines,

@@ -23,13 +23,13 @@ from tests.worker.judge.samples import (
 )
 from tests.worker.judge.test_judge import CONTEXTS, DOSSIERS, LARGE_INPUTS
 from worker.domain.dossier import Dossier, HeadFile, Issue, Policy
-from worker.domain.ids import EvalId
+from worker.domain.model import EvalId
 from worker.domain.ports import StopReason
 from worker.domain.verdict.audit import EvaluatedVerdict, Replay, Stage, Step, dump_audit, read_audit
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import VERDICT_ADAPTER
-from worker.dossier.diff.parser import diff_of
+from worker.dossier.diff import diff_of
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.context import JudgeContext, Pause
 from worker.judge.judge import judge, judge_with_record

@@ -7,8 +7,8 @@ import pytest
 from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import CriterionStatus, CriterionVerdict, EvidencePointer, Verdict
-from worker.dossier.criteria import MOST_CRITERIA
-from worker.dossier.diff.parser import diff_of
+from worker.dossier.diff import diff_of
+from worker.dossier.issues import MOST_CRITERIA
 from worker.judge import texts
 from worker.judge.context import ModelSkipReason, Pause
 from worker.judge.task_judgement import (

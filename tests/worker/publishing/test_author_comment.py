@@ -11,9 +11,9 @@ from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import AuthorMessage, CommentJob, CommentRecord, comment_marker
-from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.judging import FindHead, Finish, JudgingCompleted
+from worker.domain.model import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.ports import PostedComment, PullHead
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.errors import Forbidden, Outage, RateLimited, SubjectGone, Unavailable

@@ -14,9 +14,9 @@ from tests.worker.publishing.texts.samples import abstained, accepted, dossier, 
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import SarifUpload, UploadRefusal
 from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier
-from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.judging import Finish, JudgingCompleted, JudgingDiscarded, JudgingOutcome
+from worker.domain.model import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.verdict.verdict import AbstainReason, Accept, Reject, Verdict
 from worker.errors import Unavailable
 from worker.publishing import code_scanning

@@ -14,9 +14,9 @@ from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier import Commit, PullRequest
-from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, hash_base
+from worker.domain.github_events import OpenPull, PullSnapshot, RepositoryAdded
 from worker.domain.judge_request import AuthorKind, JudgeRequest, Trigger
-from worker.domain.pull_request_events import OpenPull, PullSnapshot, RepositoryAdded
+from worker.domain.model import CheckRunId, InstallationId, RepositoryName, hash_base
 from worker.errors import SubjectGone
 from worker.process import SystemClock
 from worker.publishing.check_runs import CheckRunService, no_lease

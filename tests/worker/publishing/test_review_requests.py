@@ -15,11 +15,11 @@ from worker.domain.codeowners import Owner
 from worker.domain.config.command_permissions import Role
 from worker.domain.config.config import Review
 from worker.domain.dossier import Dossier, Policy, UnreadFile, UnreadReason
-from worker.domain.ids import EvalId, Sha
+from worker.domain.github_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.judge_request import CommandName, JudgeRequest, PullRef, ReviewRef
 from worker.domain.lifecycle.judging import JudgingCompleted, JudgingDiscarded
+from worker.domain.model import EvalId, Sha
 from worker.domain.ports import SubmittedReview
-from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, Verdict
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable

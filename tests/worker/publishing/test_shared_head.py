@@ -12,10 +12,10 @@ from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.dossier import Dossier
-from worker.domain.ids import InstallationId, RepositoryId, Sha
 from worker.domain.judge_request import JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import JudgedHead
+from worker.domain.model import InstallationId, RepositoryId, Sha
 from worker.errors import Forbidden, SubjectGone
 from worker.publishing.check_runs import MAX_SYNC_WRITES, CheckRunService, SharedHeadSync, no_lease
 from worker.publishing.texts.states import closed_content, draft_content, existing_pull_content

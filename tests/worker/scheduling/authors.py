@@ -12,8 +12,8 @@ from tests.world.changes import PROJECT, RETRY, STUB, UPLOAD
 from tests.world.fake_github import FakeGitHub
 from tests.world.people import Files, Person
 from tests.world.pull_requests import PullRequest, Repository
-from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
+from worker.domain.model import InstallationId, RepositoryId
 
 AGENT = "copilot-swe-agent[bot]"
 BUSY, QUIET = "acme", "umbrella"

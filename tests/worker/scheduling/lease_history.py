@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from tests.world.aof import Command
 from worker.adapters.redis import keys
-from worker.domain.ids import DeliveryId
+from worker.domain.model import DeliveryId
 
 PULL, LEDGER = "pull", "ledger"
 PARTS = 5

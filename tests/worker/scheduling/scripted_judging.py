@@ -19,9 +19,8 @@ from worker.adapters.redis.connection.client import items, text, whole
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import CheckContent, Conclusion, SarifUpload
-from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.ids import CheckRunId, EvalId, Sha
+from worker.domain.github_events import MergeGroup, PullRequestEvent, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import (
     JudgingCompleted,
@@ -31,8 +30,8 @@ from worker.domain.lifecycle.judging import (
     WaitForCi,
 )
 from worker.domain.lifecycle.work import DuePullRequest, LeasedGroup, PendingGroup
+from worker.domain.model import CheckRunId, EvalId, Sha
 from worker.domain.ports import Fence, Lease
-from worker.domain.pull_request_events import PullRequestEvent, RepositoryAdded
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Forbidden, Outage, RateLimited, SubjectGone, Unavailable
 from worker.publishing.check_runs import CheckRunService, no_lease

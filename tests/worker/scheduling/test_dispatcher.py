@@ -38,13 +38,13 @@ from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.keys import COMMANDS, GROUPS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store, open_store
-from worker.domain.ids import CheckRunId
+from worker.domain.github_events import PullRequestEventKind
 from worker.domain.lifecycle.inbox import RequestDelivery
 from worker.domain.lifecycle.intake import NamedHead
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import DurationMetric, EventCount
-from worker.domain.pull_request_events import PullRequestEventKind
+from worker.domain.model import CheckRunId
 from worker.process import SystemClock
 from worker.scheduling import dispatcher as dispatch
 from worker.scheduling.dispatcher import BackgroundTask, Dispatcher, TaskHandlers, limit_dispatches, retry_rule_for

@@ -37,8 +37,8 @@ from tests.worker.scheduling.scripted_judging import GIVEN_UP, ScriptedGitHub, e
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, text
 from worker.adapters.redis.store import Store
-from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions, Override
+from worker.domain.github_events import GroupEnd
 from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import DurationMetric, EventCount

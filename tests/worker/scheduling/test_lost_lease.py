@@ -25,10 +25,10 @@ from worker.adapters.redis.connection.client import Argument, RedisClient, Reply
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.store import Store
-from worker.domain.ids import hash_base
 from worker.domain.judge_request import HEAD_TRIGGERS, FirstSeen, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish, FinishResult, JudgingCompleted, JudgingSuperseded
 from worker.domain.lifecycle.work import LeasedJob
+from worker.domain.model import hash_base
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost
 from worker.process import SystemClock

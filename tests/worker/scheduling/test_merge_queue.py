@@ -22,11 +22,11 @@ from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.keys import GROUPS
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.check.merge_group import NO_PULL, GroupEnd, MergeGroup
 from worker.domain.dossier import Dossier
-from worker.domain.ids import CheckRunId, Sha
+from worker.domain.github_events import NO_PULL, GroupEnd, MergeGroup
 from worker.domain.judge_request import JudgeRequest, Trigger
 from worker.domain.lifecycle.work import GroupLease, LeasedGroup
+from worker.domain.model import CheckRunId, Sha
 from worker.domain.ports import Fence
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import NOT_FOUND_GRACE, Forbidden, LeaseLost, Outage, SubjectGone, Unavailable

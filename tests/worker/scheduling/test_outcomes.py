@@ -30,10 +30,10 @@ from tests.worker.publishing.texts.samples import accepted, rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentRecord
-from worker.domain.ids import RepositoryName
+from worker.domain.github_events import PullRequestEvent
+from worker.domain.github_events import PullRequestEventKind as Kind
 from worker.domain.judge_request import PullRef
-from worker.domain.pull_request_events import PullRequestEvent
-from worker.domain.pull_request_events import PullRequestEventKind as Kind
+from worker.domain.model import RepositoryName
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Reaction
 from worker.domain.verdict.verdict import Accept, Reject

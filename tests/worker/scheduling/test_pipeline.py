@@ -27,7 +27,6 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier
-from worker.domain.ids import Sha
 from worker.domain.judge_request import MANUAL_TRIGGERS, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import (
     FindHead,
@@ -37,6 +36,7 @@ from worker.domain.lifecycle.judging import (
     JudgingOutcome,
     JudgingSuperseded,
 )
+from worker.domain.model import Sha
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import AssayError, Forbidden, LeaseLost, Outage, SubjectGone, Unavailable
 from worker.judge.context import JudgeContext

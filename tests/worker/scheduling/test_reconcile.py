@@ -20,10 +20,10 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.records.records import MOST_TIMES, RedisProgress, add_repositories, find_repositories
 from worker.adapters.redis.store import Store
-from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
+from worker.domain.github_events import DeliveryAttempt, OpenPull, OpenRepository, Repository, RepositoryAdded
 from worker.domain.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish
-from worker.domain.pull_request_events import DeliveryAttempt, OpenPull, OpenRepository, Repository, RepositoryAdded
+from worker.domain.model import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
 from worker.errors import Outage, RateLimited, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
 from worker.scheduling import reconcile

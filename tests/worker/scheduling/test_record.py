@@ -25,8 +25,8 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.encryption import Codec
 from worker.adapters.redis.store import Store
 from worker.domain.dossier import Ci, CiCheck, CiState, Dossier
-from worker.domain.ids import BaseHash, InstallationId, RepositoryId, new_eval_id
 from worker.domain.judge_request import PullRef
+from worker.domain.model import BaseHash, InstallationId, RepositoryId, new_eval_id
 from worker.domain.ports import EntryWithEvents
 from worker.domain.verdict.audit import AuditRecord, EvaluatedVerdict
 from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, Event

@@ -22,10 +22,10 @@ from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors
-from worker.domain.ids import CheckRunId, Sha
 from worker.domain.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import JudgedHead, LeasedJob
+from worker.domain.model import CheckRunId, Sha
 from worker.errors import Outage, Unavailable
 from worker.process import SystemClock
 from worker.publishing.check_runs import CheckRunService, no_lease

@@ -9,10 +9,10 @@ from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier import Dossier
-from worker.domain.ids import CheckRunId, Sha
 from worker.domain.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import LeasedJob
+from worker.domain.model import CheckRunId, Sha
 from worker.domain.ports import Fence, Lease
 from worker.errors import Forbidden, LeaseLost, SubjectGone, Unavailable
 from worker.publishing.check_runs import CheckRunService, CheckStatusReporter, no_lease

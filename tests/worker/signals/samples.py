@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from worker.domain.dossier import Dossier
-from worker.domain.verdict.rubric import Rubric, RubricCriterion
-from worker.domain.verdict.verdict import Category
+from worker.domain.verdict.verdict import Category, Rubric, RubricCriterion
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
 from worker.signals.analysis.file_roles import Language
 from worker.signals.registry import REGISTERED_NAMES

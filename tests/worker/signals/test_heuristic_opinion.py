@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.worker.signals.samples import RUBRIC, dossier_of, plain_dossier
 from worker.domain.dossier import Criterion, Dossier
 from worker.domain.verdict.verdict import CERTAIN_CONFIDENCE, Category, HeuristicOpinion
-from worker.dossier.diff.parser import DiffError
+from worker.dossier.diff import DiffError
 from worker.judge.rubric import load_rubric
 from worker.signals.heuristic_opinion import (
     CRITERIA_IN_DOUBT,

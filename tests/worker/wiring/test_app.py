@@ -19,7 +19,7 @@ from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.records.records import RedisUninstallations
 from worker.adapters.redis.store import Store
-from worker.domain.ids import EvalId, InstallationId
+from worker.domain.model import EvalId, InstallationId
 from worker.process import SystemClock
 from worker.settings import AppCredentials
 from worker.wiring.app import AppContext, open_app
@@ -129,7 +129,7 @@ app = AppCredentials(1, (SecretStr("no key"),), (SecretStr("no secret"),))
 settings = Settings(data_dir=Path(sys.argv[1]), app=app)
 with open_store(settings) as store, open_app(settings, store):
     pass
-expected = ("worker.judge.llm.opinions", "worker.publishing.check_runs", "worker.dossier.criteria")
+expected = ("worker.judge.llm.opinions", "worker.publishing.check_runs")
 print([model.__name__ for model in models(Frozen) if not model.__pydantic_complete__])
 print([module for module in expected if module not in sys.modules])
 """

@@ -14,7 +14,7 @@ from tests.worker.evaluation.stats.history import HOUR, INSTALLATION, NOON, comp
 from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 from worker.settings import Settings, child_environment
 from worker.wiring.figures import FiguresBuilder, open_figures_cache
 

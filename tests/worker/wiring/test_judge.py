@@ -3,10 +3,9 @@
 from decimal import Decimal
 from pathlib import Path
 
-from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
-from worker.domain.verdict.budget import Bill, CapLevel, Reservation
-from worker.domain.verdict.token_budget import Density
+from worker.domain.model import InstallationId, RepositoryId
+from worker.domain.verdict.budget import Bill, CapLevel, Density, Reservation
 from worker.settings import read_settings
 from worker.wiring.judge import BudgetAccount, open_judge_context
 

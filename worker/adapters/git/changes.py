@@ -25,7 +25,7 @@ from worker.domain.dossier import (
     build_lookup,
     find_absent,
 )
-from worker.domain.ids import Sha
+from worker.domain.model import Sha
 from worker.errors import Unavailable
 
 DIFF_BYTES: Final = 20_000_000

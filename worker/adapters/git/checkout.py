@@ -42,8 +42,8 @@ from worker.domain.dossier import (
     PullRequest,
     find_absent,
 )
-from worker.domain.ids import DeliveryId, RepositoryId, Sha
 from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
+from worker.domain.model import DeliveryId, RepositoryId, Sha
 from worker.domain.verdict.ledger import Case
 from worker.dossier.case import CaseError, read_case, read_case_file
 from worker.dossier.claim_pointer import cited_paths

@@ -34,8 +34,8 @@ from worker.domain.check.check_run import (
     external_id,
     ref_of,
 )
-from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.judge_request import JudgeRequest, PullRef
+from worker.domain.model import CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.ports import Fence
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun

@@ -18,7 +18,7 @@ from worker.adapters.github.responses import (
 )
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.dossier import AWAITING_APPROVAL, FAILED_CONCLUSIONS, NOT_REPORTED, Ci, CiCheck, CiState
-from worker.domain.ids import RepositoryName
+from worker.domain.model import RepositoryName
 from worker.domain.pattern import pattern
 from worker.errors import AssayError, RateLimited
 from worker.judge.checks.ci_status import without_ansi

@@ -33,7 +33,7 @@ from worker.adapters.github.errors import (
 from worker.adapters.github.rate_limits import RequestBudget, RequestPriority
 from worker.adapters.github.responses import GraphAnswer
 from worker.adapters.redis import keys
-from worker.domain.ids import InstallationId, RepositoryName
+from worker.domain.model import InstallationId, RepositoryName
 from worker.domain.ports import Clock, Fence, RateLimits, Vault
 from worker.errors import AssayError, Forbidden, Outage
 from worker.settings import AppCredentials, Settings

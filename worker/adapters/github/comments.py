@@ -23,10 +23,10 @@ from worker.adapters.github.responses import (
     RestResponse,
 )
 from worker.adapters.github.reviews import list_maintainers, read_role
-from worker.domain.config.app_permissions import OptIn
 from worker.domain.config.command_permissions import Role
-from worker.domain.ids import RepositoryName
+from worker.domain.config.github_app import OptIn
 from worker.domain.judge_request import CommandRequest, PullRef
+from worker.domain.model import RepositoryName
 from worker.domain.ports import CurrentPull, PostedComment, PullHead
 from worker.domain.verdict.outcomes import Reaction
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable

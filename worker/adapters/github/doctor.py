@@ -21,10 +21,10 @@ from worker.adapters.github.installations import AccountSummary, InstallationVie
 from worker.adapters.github.responses import AppView, BlobResponse, Page, RestResponse
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.codeowners import CODEOWNERS_PATHS, parse_rules
-from worker.domain.config.app_permissions import AppInstallation, RepositoryProtection, Requirement, select_events
 from worker.domain.config.config import CONFIG_PATH
+from worker.domain.config.github_app import AppInstallation, RepositoryProtection, Requirement, select_events
 from worker.domain.dossier import ConfigOrigin, ConfigText
-from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
+from worker.domain.model import InstallationId, RepositoryId, RepositoryName
 from worker.domain.ports import Clock
 from worker.dossier.config import resolve_config
 from worker.errors import AssayError, Forbidden, SubjectGone, Unavailable

@@ -37,9 +37,9 @@ from worker.adapters.github.responses import (
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.config import CONFIG_PATH
 from worker.domain.dossier import PullRequest
-from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, hash_base
+from worker.domain.github_events import DeliveryAttempt, OpenPull, OpenRepository, PullSnapshot, Repository
 from worker.domain.judge_request import JudgeRequest
-from worker.domain.pull_request_events import DeliveryAttempt, OpenPull, OpenRepository, PullSnapshot, Repository
+from worker.domain.model import InstallationId, RepositoryId, RepositoryName, hash_base
 from worker.domain.verdict.verdict import AbstainReason
 from worker.dossier.authors import classify_account
 from worker.errors import Forbidden, SubjectGone

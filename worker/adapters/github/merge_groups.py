@@ -13,10 +13,10 @@ from worker.adapters.github.pull_request_texts import PatchedDiff
 from worker.adapters.github.pull_requests import GitHubPullSource, PullReader, ReadOptions
 from worker.adapters.github.responses import CheckRunsPage, GraphContext, GraphPull
 from worker.domain.check.check_run import CHECK_NAME, external_id
-from worker.domain.check.merge_group import MergeGroup
 from worker.domain.dossier import Ci, Dossier
-from worker.domain.ids import CheckRunId, Sha
+from worker.domain.github_events import MergeGroup
 from worker.domain.judge_request import JudgeRequest
+from worker.domain.model import CheckRunId, Sha
 from worker.errors import SubjectGone, Unavailable
 from worker.judge.merge_group import GroupPullRequest, PublishedCheckRun
 

@@ -43,9 +43,9 @@ from worker.domain.dossier import (
     UnreadFile,
     UnreadReason,
 )
-from worker.domain.ids import InstallationId, RepositoryName
+from worker.domain.model import InstallationId, RepositoryName
 from worker.domain.ports import Clock
-from worker.dossier.diff.parser import parse_diff
+from worker.dossier.diff import parse_diff
 from worker.dossier.issues import IssueLink, find_closing_links
 from worker.dossier.repo_rules.files import FOLDER_NAMES, unique_files
 from worker.errors import InputError, SubjectGone

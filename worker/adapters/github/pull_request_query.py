@@ -29,9 +29,9 @@ from worker.adapters.github.responses import (
 )
 from worker.domain.config.config import CONFIG_PATH, CONFIG_PATHS, DEFAULTS_REPOSITORY
 from worker.domain.dossier import Dossier
-from worker.domain.ids import RepositoryName, Sha, hash_base
 from worker.domain.judge_request import JudgeRequest, PullRef
-from worker.dossier.diff.parser import parse_diff
+from worker.domain.model import RepositoryName, Sha, hash_base
+from worker.dossier.diff import parse_diff
 from worker.dossier.repo_rules.files import FOLDER_NAMES, ROOT_NAMES, RULE_FOLDERS, folders_above
 
 CONTEXT_FRAGMENT: Final = """

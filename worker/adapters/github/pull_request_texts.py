@@ -37,10 +37,10 @@ from worker.domain.dossier import (
     UnreadReason,
     find_absent,
 )
-from worker.domain.ids import RepositoryName
 from worker.domain.judge_request import JudgeRequest
+from worker.domain.model import RepositoryName
 from worker.dossier.authors import BOT, agent_of
-from worker.dossier.diff.parser import ChangeKind, Diff
+from worker.dossier.diff import ChangeKind, Diff
 from worker.dossier.issues import IssueLink, TextHistory, TextVersion, select_judged_text
 
 T = TypeVar("T")

@@ -78,9 +78,9 @@ from worker.domain.dossier import (
     LookupResult,
     PullRequest,
 )
-from worker.domain.ids import Sha
 from worker.domain.judge_request import JudgeRequest, PullRef
-from worker.dossier.diff.parser import DiffError, parse_diff
+from worker.domain.model import Sha
+from worker.dossier.diff import DiffError, parse_diff
 from worker.dossier.issues import IssueLink, find_closing_links
 from worker.dossier.repo_rules.files import MOST_IN_A_FOLDER, ROOT_NAMES, RULE_FOLDERS, is_rules_name, unique_files
 from worker.errors import RateLimited, SubjectGone, Unavailable

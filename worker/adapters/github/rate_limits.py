@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 from worker.domain.ports import Clock, RateLimit, RateLimits
 from worker.errors import RateLimited
 

@@ -18,8 +18,8 @@ from worker.adapters.github.responses import CreatedRunResponse as Made
 from worker.adapters.github.responses import LabelResponse, Page, PermissionResponse, RestResponse
 from worker.domain.codeowners import CODEOWNERS_PATHS, Owner
 from worker.domain.config.command_permissions import Role
-from worker.domain.ids import RepositoryName, Sha
 from worker.domain.judge_request import JudgeRequest, PullRef, ReviewRef
+from worker.domain.model import RepositoryName, Sha
 from worker.domain.ports import SubmittedReview
 from worker.errors import Forbidden, SubjectGone
 

@@ -21,8 +21,8 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, Reply, field_values, items, text, whole
 from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, in_transaction, run
 from worker.adapters.redis.judging.intake import expire_with_ledger
-from worker.domain.ids import InstallationId
 from worker.domain.judge_request import PullRef
+from worker.domain.model import InstallationId
 from worker.domain.ports import Clock, ModelBudget, RateLimit
 from worker.domain.verdict.budget import (
     NEAR_SHARE,
@@ -30,12 +30,12 @@ from worker.domain.verdict.budget import (
     Cap,
     CapLevel,
     Caps,
+    Density,
     Reservation,
     find_reached_cap,
     from_nano,
     to_nano,
 )
-from worker.domain.verdict.token_budget import Density
 from worker.errors import BudgetReached, LeaseLost
 
 LOG: Final = logging.getLogger(__name__)

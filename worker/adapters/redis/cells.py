@@ -33,7 +33,7 @@ from worker.adapters.redis.connection.encryption import LACKS_KEY
 from worker.adapters.redis.connection.transactions import Command, Operation, Transaction, run, write_all
 from worker.adapters.redis.judging.state import CHECK_QUEUES, DUE_QUEUES
 from worker.adapters.redis.keys import Key
-from worker.domain.ids import EvalId, InstallationId
+from worker.domain.model import EvalId, InstallationId
 from worker.errors import InputError
 from worker.settings import MAIN_CELL
 

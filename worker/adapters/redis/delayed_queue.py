@@ -44,11 +44,11 @@ from worker.adapters.redis.keys import (
     QueueKeys,
 )
 from worker.domain.check.author_comment import VerdictTask
+from worker.domain.github_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.judge_request import CommandRequest, PullRef
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.work import PendingWork, QueuedCommand, QueuedFollowUp, QueuedPullRequestEvent
 from worker.domain.model import Frozen
-from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.errors import Unreadable
 from worker.settings import Timing
 

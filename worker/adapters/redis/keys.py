@@ -10,8 +10,8 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from worker.domain.ids import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.judge_request import PullRef
+from worker.domain.model import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 
 KeyType = Literal["string", "hash", "list", "set", "zset", "stream"]
 

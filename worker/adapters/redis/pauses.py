@@ -25,9 +25,9 @@ from worker.adapters.redis.connection.transactions import (
     write_all,
 )
 from worker.adapters.redis.judging.intake import milliseconds
-from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
 from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.lifecycle.work import ActivePause, PausedRepository
+from worker.domain.model import InstallationId, RepositoryId, RepositoryName
 from worker.domain.pause import JudgingPause
 from worker.settings import Timing
 

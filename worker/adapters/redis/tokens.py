@@ -24,7 +24,7 @@ from worker.adapters.redis.connection.transactions import (
     run,
     write_all,
 )
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 
 PREFIX: Final = "assay_"
 """Prefix by which secret scanners find a leaked token."""

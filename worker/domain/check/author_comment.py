@@ -9,9 +9,8 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.config.config import Feedback
-from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.judge_request import PullRef
-from worker.domain.model import Frozen
+from worker.domain.model import DeliveryId, EvalId, Frozen, Sha
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Reject, SubjectKind, Verdict
 

@@ -10,9 +10,8 @@ from typing import Final
 
 from worker.domain.check.author_comment import VerdictTask
 from worker.domain.check.wait_status import WaitReason, WaitState
-from worker.domain.ids import EvalId, Sha
 from worker.domain.judge_request import PullRef
-from worker.domain.model import Frozen
+from worker.domain.model import EvalId, Frozen, Sha
 
 CHECK_NAME: Final = "Assay"
 """What branch protection requires."""

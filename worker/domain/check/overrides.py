@@ -9,9 +9,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from worker.domain.ids import EvalId
 from worker.domain.judge_request import LONGEST_REASON, ReviewRef
-from worker.domain.model import Frozen
+from worker.domain.model import EvalId, Frozen
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Verdict
 
 BUTTON_REASON: Final = "pressed Contest"

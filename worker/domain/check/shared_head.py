@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.ids import InstallationId, RepositoryId, Sha
-from worker.domain.model import Frozen
+from worker.domain.model import Frozen, InstallationId, RepositoryId, Sha
 
 IDLE: Final = "idle"
 QUEUED: Final = "queued"

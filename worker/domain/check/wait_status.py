@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Final
 
-from worker.domain.ids import Sha
+from worker.domain.model import Sha
 from worker.domain.verdict.verdict import Abstain, Reject, Verdict
 
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.ids import CheckRunId, Sha
 from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle.state import Phase, PullRequestState
+from worker.domain.model import CheckRunId, Sha
 
 CREATION_STARTED: Final = CheckRunId(0)
 """Placeholder for the id of a check run whose creation has started."""

@@ -4,11 +4,10 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field, TypeAdapter
 
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.github_events import PullRequestEvent
 from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.lifecycle.intake import IntakeOutcome, NamedHead
-from worker.domain.model import Frozen
-from worker.domain.pull_request_events import PullRequestEvent
+from worker.domain.model import DeliveryId, Frozen, InstallationId, RepositoryId, Sha
 
 
 class RequestDelivery(Frozen):

@@ -10,7 +10,6 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from worker.domain.ids import BaseHash, DeliveryId, Sha
 from worker.domain.judge_request import DRAFT_TRIGGERS, OUTDATING_TRIGGERS, Trigger
 from worker.domain.lifecycle.state import (
     Phase,
@@ -21,6 +20,7 @@ from worker.domain.lifecycle.state import (
     with_head,
     without_head,
 )
+from worker.domain.model import BaseHash, DeliveryId, Sha
 
 NO_HEAD: Final[Sha] = "0" * 40
 MOST_BASE_MOVES: Final = 8

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
 from worker.domain.dossier import Dossier
-from worker.domain.ids import BaseHash, Sha
 from worker.domain.lifecycle.state import (
     Phase,
     PullRequestState,
@@ -20,6 +19,7 @@ from worker.domain.lifecycle.state import (
     with_head,
     without_head,
 )
+from worker.domain.model import BaseHash, Sha
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 
 MOST_SPARE_ATTEMPTS: Final = 9

@@ -7,7 +7,7 @@ the state, and derives the queues from it.
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from worker.domain.ids import BaseHash, EvalId, InstallationId, Sha
+from worker.domain.model import BaseHash, EvalId, InstallationId, Sha
 
 MOST_LEFT_HEADS: Final = 16
 """Heads that are remembered after the branch has left them."""

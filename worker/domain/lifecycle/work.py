@@ -6,12 +6,10 @@ from enum import Enum, auto
 from typing import Final, Generic, Protocol, TypeVar
 
 from worker.domain.check.author_comment import VerdictTask
-from worker.domain.check.merge_group import MergeGroup
-from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha
+from worker.domain.github_events import MergeGroup, PullRequestEvent, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
-from worker.domain.model import Frozen
+from worker.domain.model import BaseHash, CheckRunId, Frozen, InstallationId, RepositoryId, Sha
 from worker.domain.pause import JudgingPause
-from worker.domain.pull_request_events import PullRequestEvent, RepositoryAdded
 
 F = TypeVar("F", bound=VerdictTask)
 

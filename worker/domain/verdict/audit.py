@@ -11,10 +11,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final, cast
 
-from worker.domain.ids import EvalId
+from worker.domain.model import EvalId
 from worker.domain.verdict.ledger import ROUND_LIMIT
-from worker.domain.verdict.rubric import Rubric, VersionedRubric
-from worker.domain.verdict.verdict import Abstain, Accept, Reject, Tokens
+from worker.domain.verdict.verdict import Abstain, Accept, Reject, Rubric, Tokens, VersionedRubric
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 

@@ -1,6 +1,7 @@
-"""Money: how much of it a model may cost, how full a cap is, and what a week would come to.
+"""Money and tokens: how much of them a model may cost, how full a cap is, what a week would come to, how large a question may be.
 
-Sums are Decimal dollars; the store counts whole nanodollars, rounded up, so that it never counts too little.
+Sums are Decimal dollars; the store counts whole nanodollars, rounded up, so that it never counts too little. A limit in tokens
+is one in bytes, by the density of earlier replies.
 """
 
 from collections.abc import Sequence
@@ -109,3 +110,53 @@ def estimate_week(judgings: Sequence[int], usd_each: Decimal, caps: Caps) -> Wee
     expected = sum((min(count * usd_each, caps.pull_usd) for count in judgings), Decimal(0))
     most = min(len(judgings) * caps.pull_usd, 7 * caps.day_usd)
     return Week(len(judgings), sum(judgings), min(expected, most), most)
+
+
+LEAST_REPLIES: Final = 10
+"""Fewer replies than this are no measure of tokens per byte."""
+
+
+TOKEN_MARGIN: Final = Decimal("1.25")
+"""How much denser than any before the next prompt may be."""
+
+
+@dataclass(frozen=True)
+class Density:
+    """How many tokens there were in a byte, at most, in the replies of the last seven days."""
+
+    replies: int = 0
+    most: Decimal = Decimal(1)
+
+    def max_tokens(self, size: int) -> int:
+        """How many tokens a prompt of *size* bytes has at most: never more than bytes."""
+        if self.replies < LEAST_REPLIES:
+            return size
+        return min(size, int((size * self.most * TOKEN_MARGIN).to_integral_value(ROUND_CEILING)))
+
+
+PROMPT_TOKENS: Final = 60_000
+"""The most tokens of a question. At a token for each byte, nine of ten recorded changes of agents are read whole."""
+
+
+_BYTES_STEP: Final = 1_000
+
+
+@dataclass(frozen=True)
+class TokenBudget:
+    """`question_bytes`: the whole question, system part and schema included."""
+
+    question_bytes: int = PROMPT_TOKENS
+
+
+DEFAULT_TOKEN_BUDGET: Final = TokenBudget()
+
+
+def token_budget_for(tokens: int, density: Density) -> TokenBudget:
+    """The bytes that surely take at most *tokens*, by the recorded density of earlier questions.
+
+    Rounded down to whole steps, so that not every reply moves the point where a file is cut.
+    """
+    if density.replies < LEAST_REPLIES:
+        return TokenBudget(tokens)
+    fits = int(tokens / (density.most * TOKEN_MARGIN)) // _BYTES_STEP * _BYTES_STEP
+    return TokenBudget(max(tokens, fits))

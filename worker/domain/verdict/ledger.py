@@ -10,8 +10,7 @@ from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from worker.domain.ids import EvalId, Fingerprint, Sha
-from worker.domain.model import Frozen
+from worker.domain.model import EvalId, Fingerprint, Frozen, Sha
 from worker.domain.verdict.verdict import Abstain, AbstainReason, ClosingCondition, Reject, Verdict
 
 PROMPT_WINDOW: Final = 5

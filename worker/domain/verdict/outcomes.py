@@ -12,13 +12,11 @@ from typing import Annotated, Final
 
 from pydantic import Field, model_validator
 
-from worker.domain.ids import EvalId, InstallationId, Sha
+from worker.domain.github_events import PullRequestEventKind
 from worker.domain.judge_request import PullRef
-from worker.domain.model import Frozen
-from worker.domain.pull_request_events import PullRequestEventKind
+from worker.domain.model import EvalId, Frozen, InstallationId, Sha
 from worker.domain.verdict.events import EVENT_VERSION, Event, EventKind, Sensitivity, format_timestamp
-from worker.domain.verdict.rubric import VersionedRubric
-from worker.domain.verdict.verdict import SubjectKind, Unit
+from worker.domain.verdict.verdict import SubjectKind, Unit, VersionedRubric
 
 
 class OutcomeKind(StrEnum):

@@ -1,4 +1,4 @@
-"""The verdict: what the judge decided, why, and what it cost; and the opinions that it is made of.
+"""The verdict: what the judge decided, why, and what it cost; the opinions that it is made of, and the rubric behind them.
 
 A contradiction (an accept with a category, a reject without a next step, a score on the wrong side) can't be built.
 """
@@ -10,8 +10,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, field_serializer, model_validator
 
-from worker.domain.ids import EvalId, Fingerprint, InstallationId, RepositoryId, RepositoryName, Sha
-from worker.domain.model import Frozen
+from worker.domain.model import EvalId, Fingerprint, Frozen, InstallationId, RepositoryId, RepositoryName, Sha
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
@@ -431,3 +430,62 @@ class ModelOpinion(Frozen):
     what_works: str = ""
     what_does_not: str = ""
     dropped: tuple[str, ...] = ()
+
+
+class RubricCriterion(Frozen):
+    """One of the criteria scored 1 to 10; `ten` describes 10/10."""
+
+    id: Text
+    question: Text
+    ten: Text
+
+
+class VersionedRubric(Frozen):
+    """The fields of every rubric, also of those that no model reads: an id and a version name one content for ever."""
+
+    rubric_version: Literal[1] = 1
+    id: Text
+    version: Text
+
+
+class Lens(Frozen):
+    """One view of a panel: `focus` ends its question, and its reject in one of its `categories` needs no second one."""
+
+    id: Text
+    focus: Text
+    categories: Annotated[tuple[Category, ...], Field(min_length=1)]
+
+
+DEFAULT_LENSES: Final = (
+    Lens(
+        id="correctness",
+        focus="Look through one lens: is what was asked for done, and does it work in general? Others look at tests and scope.",
+        categories=(Category.ACCEPTANCE_GAP, Category.TESTS_PASS_BUT_WRONG, Category.HALF_FINISHED),
+    ),
+    Lens(
+        id="tests",
+        focus="Look through one lens: would the tests turn red if the new behaviour broke? Others look at the code and its scope.",
+        categories=(Category.WEAK_TEST,),
+    ),
+    Lens(
+        id="scope",
+        focus="Look through one lens: does the change do only what was asked for, and keep the written rules? Others look at the rest.",
+        categories=(Category.SCOPE_CREEP, Category.SPEC_VIOLATION),
+    ),
+)
+"""The lenses of a rubric without its own; every category has one."""
+
+
+class Rubric(VersionedRubric):
+    criteria: Annotated[tuple[RubricCriterion, ...], Field(min_length=1)]
+    categories: dict[Category, Text]
+    """What each category means, as the judge reads it."""
+    signals: dict[str, Unit]
+    """Weight of each heuristic signal."""
+    escalation_threshold: Annotated[float, Field(ge=0)] = 0.7
+    lenses: Annotated[tuple[Lens, ...], Field(exclude_if=lambda lenses: not lenses)] = ()
+    """The panel's lenses, the most important first. No field of a rubric without them, so that its hash stays."""
+
+    @property
+    def panel_lenses(self) -> tuple[Lens, ...]:
+        return self.lenses or DEFAULT_LENSES

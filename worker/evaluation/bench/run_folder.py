@@ -20,11 +20,9 @@ from typing import BinaryIO, Final, NamedTuple, TypedDict, cast
 
 from pydantic import ValidationError
 
-from worker.domain.ids import RepositoryId
 from worker.domain.judge_request import LOCAL_INSTALLATION, PullRef
-from worker.domain.model import Frozen
-from worker.domain.verdict.budget import Bill, Cap, CapLevel, Reservation, from_nano, to_nano
-from worker.domain.verdict.token_budget import Density
+from worker.domain.model import Frozen, RepositoryId
+from worker.domain.verdict.budget import Bill, Cap, CapLevel, Density, Reservation, from_nano, to_nano
 from worker.errors import BudgetReached, InputError
 from worker.judge.context import JudgeContext
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from worker.domain.dossier import Dossier
-from worker.domain.ids import DeliveryId, RepositoryId
 from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
+from worker.domain.model import DeliveryId, RepositoryId
 from worker.domain.ports import Clock
 from worker.domain.verdict.events import EvalTrigger, started_event, terminal_event
 from worker.domain.verdict.verdict import (
@@ -30,7 +30,7 @@ from worker.domain.verdict.verdict import (
     SubjectKind,
 )
 from worker.dossier.assemble import complete_dossier
-from worker.dossier.diff.parser import DiffError
+from worker.dossier.diff import DiffError
 from worker.errors import AssayError
 from worker.evaluation.bench.rows import BenchRow, RawRow, RowOutcome, RowTraits, read_lines, read_row
 from worker.evaluation.bench.run_folder import RunFiles, open_run_files

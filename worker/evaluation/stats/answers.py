@@ -13,12 +13,12 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from worker.domain.check.wait_status import WaitStatus
-from worker.domain.ids import Sha
 from worker.domain.judge_request import PullRef
+from worker.domain.model import Sha
 from worker.domain.verdict.budget import NANO, from_nano
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Strength
-from worker.dossier.secrets.redactor import redact_fields
+from worker.dossier.secrets import redact_fields
 from worker.evaluation.stats.figures import (
     DIGITS,
     SCORE_STEP,

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 from urllib.parse import quote
 
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 from worker.domain.ports import EventStreams
 from worker.domain.verdict.events import StreamExtent
 from worker.errors import Unavailable

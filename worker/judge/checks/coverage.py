@@ -10,7 +10,7 @@ from typing import Final
 from worker.domain.dossier import Dossier, UnreadReason
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Coverage
-from worker.dossier.diff.parser import ChangeKind, Diff, FileDiff
+from worker.dossier.diff import ChangeKind, Diff, FileDiff
 
 _ASSET: Final = pattern(
     r"\.(?:png|jpe?g|gif|webp|avif|ico|bmp|woff2?|ttf|otf|eot|mp3|mp4|webm|ogg|wav)$", re.IGNORECASE

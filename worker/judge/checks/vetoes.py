@@ -29,7 +29,7 @@ from worker.domain.verdict.verdict import (
     Leaning,
     ModelOpinion,
 )
-from worker.dossier.diff.parser import diff_of
+from worker.dossier.diff import diff_of
 from worker.judge import texts
 from worker.judge.checks.evidence import names_criterion
 from worker.judge.checks.suspicions import find_unanswered, lines_near, stems_in

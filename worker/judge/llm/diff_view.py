@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.dossier import Dossier, UnreadReason
 from worker.domain.pattern import pattern
-from worker.dossier.diff.parser import ChangeKind, Diff, DiffLine, FileDiff, Hunk, LineKind, text_lines
+from worker.dossier.diff import ChangeKind, Diff, DiffLine, FileDiff, Hunk, LineKind, text_lines
 from worker.judge.checks.coverage import is_fully_described
 from worker.judge.llm.sanitize import (
     STRETCHES_CUT,

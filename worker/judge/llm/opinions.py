@@ -25,18 +25,19 @@ from worker.domain.verdict.audit import (
     Step,
 )
 from worker.domain.verdict.budget import Cap, CapLevel
-from worker.domain.verdict.rubric import Lens, Rubric
 from worker.domain.verdict.verdict import (
     CERTAIN_CONFIDENCE,
     AbstainReason,
     Breakdown,
     Coverage,
     Leaning,
+    Lens,
     ModelOpinion,
+    Rubric,
     ThrottledReason,
     Tokens,
 )
-from worker.dossier.diff.parser import diff_of
+from worker.dossier.diff import diff_of
 from worker.errors import BudgetReached, Unavailable
 from worker.judge import texts
 from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing

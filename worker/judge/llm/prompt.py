@@ -12,9 +12,8 @@ from typing import Final, assert_never
 
 from worker.domain.dossier import Dossier, UnreadReason
 from worker.domain.ports import Prompt
+from worker.domain.verdict.budget import DEFAULT_TOKEN_BUDGET, TokenBudget
 from worker.domain.verdict.ledger import LedgerEntry, conditions_of, select_prompt_entries
-from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.token_budget import DEFAULT_TOKEN_BUDGET, TokenBudget
 from worker.domain.verdict.verdict import (
     Abstain,
     Accept,
@@ -24,8 +23,9 @@ from worker.domain.verdict.verdict import (
     Coverage,
     HeuristicOpinion,
     Reject,
+    Rubric,
 )
-from worker.dossier.diff.parser import Diff, diff_of
+from worker.dossier.diff import Diff, diff_of
 from worker.dossier.secrets import Redaction
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.checks.coverage import coverage_of

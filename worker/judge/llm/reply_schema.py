@@ -13,8 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, StringConstraints
 
 from worker.domain.dossier import Criterion
 from worker.domain.model import Frozen
-from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import Breakdown, Category, ConditionState, CriterionStatus, Leaning, Side
+from worker.domain.verdict.verdict import Breakdown, Category, ConditionState, CriterionStatus, Leaning, Rubric, Side
 from worker.judge.checks.evidence import Places
 
 StrippedText = Annotated[str, StringConstraints(strip_whitespace=True)]

@@ -17,7 +17,7 @@ from worker.domain.dossier import CiCheck, Dossier, UnreadFile, UnreadReason, is
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import ClaimVerdict, EvidencePointer, Finding, HeuristicOpinion
-from worker.dossier.diff.parser import Diff, DiffError, DiffLine, FileDiff, Hunk, LineKind, diff_of
+from worker.dossier.diff import Diff, DiffError, DiffLine, FileDiff, Hunk, LineKind, diff_of
 from worker.dossier.secrets import Redaction, SecretKind, redact
 
 M = TypeVar("M", bound=Frozen)

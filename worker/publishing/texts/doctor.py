@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import Final, assert_never
 
 from worker.domain.check.check_run import CHECK_NAME
-from worker.domain.config.app_permissions import (
+from worker.domain.config.config import Authors, Handling
+from worker.domain.config.github_app import (
     OPTIONAL_PERMISSIONS,
     AppInstallation,
     OptIn,
@@ -20,7 +21,6 @@ from worker.domain.config.app_permissions import (
     is_sufficient,
     list_unapproved,
 )
-from worker.domain.config.config import Authors, Handling
 from worker.domain.judge_request import AuthorKind
 from worker.domain.verdict.budget import Caps, Week
 from worker.dossier.authors import find_handling, with_operator_defaults

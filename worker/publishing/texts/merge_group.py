@@ -12,9 +12,9 @@ from worker.domain.check.check_run import (
     build_idle_block,
     build_pending_block,
 )
-from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.wait_status import WaitReason, WaitState, verdict_reason
-from worker.domain.ids import EvalId, RepositoryName
+from worker.domain.github_events import GroupEnd
+from worker.domain.model import EvalId, RepositoryName
 from worker.domain.verdict.verdict import Accept
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts.markdown import address, fit, join_blocks, link, one_line, prose, split_blocks

@@ -38,7 +38,7 @@ from worker.domain.verdict.verdict import (
     Tokens,
     Verdict,
 )
-from worker.dossier.diff.parser import DiffError, diff_of
+from worker.dossier.diff import DiffError, diff_of
 from worker.dossier.repo_rules.files import FOLDER_NAMES, ROOT_NAMES, RULE_FOLDERS
 from worker.publishing.texts.markdown import fit, fit_end, one_line
 

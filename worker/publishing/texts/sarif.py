@@ -15,7 +15,7 @@ from worker.domain.check.check_run import BODY_BYTES, MOST_RESULTS, CheckContent
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Abstain, Accept, Category, Reject, Side, Verdict
-from worker.dossier.diff.parser import DiffError, diff_of, text_lines
+from worker.dossier.diff import DiffError, diff_of, text_lines
 from worker.publishing.texts import phrases
 from worker.publishing.texts.markdown import fit, join_blocks, split_blocks, visible
 

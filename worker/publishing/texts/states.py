@@ -15,9 +15,9 @@ from worker.domain.check.check_run import (
 )
 from worker.domain.check.shared_head import SharedHeadMember, Strictness, check_state, find_strictest, strictness_of
 from worker.domain.check.wait_status import WaitReason, WaitState
-from worker.domain.ids import Sha
 from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.lifecycle.work import ActivePause
+from worker.domain.model import Sha
 from worker.domain.pause import JudgingPause, format_time
 from worker.dossier.authors import AuthorSkipped, DraftHeld
 from worker.publishing.texts.markdown import (

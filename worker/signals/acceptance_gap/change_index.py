@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from worker.domain.dossier import Criterion
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import EvidencePointer
-from worker.dossier.diff.parser import DiffLine, LineKind
+from worker.dossier.diff import DiffLine, LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized, memoized_for_family
 from worker.signals.analysis.file_roles import FileRole, Language
 from worker.signals.analysis.relatedness import (

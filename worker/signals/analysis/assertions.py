@@ -12,7 +12,6 @@ from typing import Final
 from tree_sitter import Node
 
 from worker.domain.pattern import pattern
-from worker.signals.analysis.call_chains import CallChain, ChainLink, arguments_and_block, find_call_chains
 from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.proofs import (
@@ -28,6 +27,7 @@ from worker.signals.analysis.proofs import (
     split_arguments,
     split_equality,
 )
+from worker.signals.analysis.references import CallChain, ChainLink, arguments_and_block, find_call_chains
 from worker.signals.analysis.syntax import ancestors, is_comment, register_types, text_of
 
 

@@ -16,7 +16,7 @@ from tree_sitter import Node
 
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import can_match, pattern
-from worker.dossier.diff.parser import ChangeKind, DiffError, DiffLine, FileDiff, LineKind, base_text, diff_of
+from worker.dossier.diff import ChangeKind, DiffError, DiffLine, FileDiff, LineKind, base_text, diff_of
 from worker.dossier.issues import is_declared_revert
 from worker.signals.analysis import file_roles, syntax
 from worker.signals.analysis.file_roles import FileRole, Language

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.dossier import Ci
 from worker.domain.pattern import pattern
-from worker.dossier.diff.parser import DiffLine, LineKind
+from worker.dossier.diff import DiffLine, LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 
 _CI: Final = pattern(

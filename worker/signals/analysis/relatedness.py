@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import pattern
-from worker.dossier.diff.parser import LineKind
+from worker.dossier.diff import LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import Language
 

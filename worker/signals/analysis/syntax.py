@@ -13,7 +13,7 @@ from typing import Final, TypeVar, cast
 from tree_sitter import Node, Query, QueryCursor
 
 from worker.domain.pattern import pattern
-from worker.dossier.diff.parser import DiffLine
+from worker.dossier.diff import DiffLine
 from worker.dossier.tree_sitter import Grammar, load_language, parse_tree, parse_within_limits
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language
 

@@ -18,10 +18,10 @@ from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.signals.analysis.assertions import Assertion, find_assertions
-from worker.signals.analysis.call_chains import arguments, arguments_and_block
 from worker.signals.analysis.change import AnalyzedFile, Source, memoized
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import Function, find_block, find_functions
+from worker.signals.analysis.references import arguments, arguments_and_block
 from worker.signals.analysis.syntax import ancestors, is_comment, text_of
 
 _LONGEST_NAME: Final = 200

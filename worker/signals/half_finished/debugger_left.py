@@ -10,7 +10,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.diff.parser import DiffLine
+from worker.dossier.diff import DiffLine
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.changed_functions import is_declaration
 from worker.signals.analysis.ci_config import indentation_of

@@ -5,7 +5,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.diff.parser import ChangeKind
+from worker.dossier.diff import ChangeKind
 from worker.signals.analysis.change import CodeChange
 from worker.signals.scope_creep.unrelated_file import first_change, is_code, is_named
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.diff.parser import ChangeKind
+from worker.dossier.diff import ChangeKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import FileRole, Language
 from worker.signals.analysis.relatedness import list_request_texts, stem, stems_in

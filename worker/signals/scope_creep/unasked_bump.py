@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.diff.parser import DiffLine, LineKind
+from worker.dossier.diff import DiffLine, LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized_for_family
 from worker.signals.analysis.relatedness import NAME_PATTERN, fold_name, stems_in
 from worker.signals.scope_creep.unrelated_file import is_code, request_words_of

@@ -21,7 +21,7 @@ from math import exp
 from typing import Final
 
 from worker.domain.verdict.verdict import Category, Side
-from worker.dossier.diff.parser import ChangeKind
+from worker.dossier.diff import ChangeKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import FileRole
 from worker.signals.analysis.relatedness import (

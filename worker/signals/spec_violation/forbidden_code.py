@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.dossier.diff.parser import DiffLine, Hunk
+from worker.dossier.diff import DiffLine, Hunk
 from worker.dossier.repo_rules.scope import RepoRule, RuleReach
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language

@@ -11,7 +11,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Side
-from worker.dossier.diff.parser import ChangeKind, FileDiff
+from worker.dossier.diff import ChangeKind, FileDiff
 from worker.dossier.repo_rules.scope import PathTouch, RepoRule, RuleKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
 from worker.signals.analysis.file_roles import FileRole, is_signed_by_generator, role_of

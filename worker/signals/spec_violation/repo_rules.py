@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, assert_never, cast
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.diff.parser import ChangeKind, DiffLine
+from worker.dossier.diff import ChangeKind, DiffLine
 from worker.dossier.repo_rules.parser import parse_guidance
 from worker.dossier.repo_rules.scope import DutyScope, RepoRule, RuleKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized

@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
-from worker.dossier.diff.parser import DiffLine
+from worker.dossier.diff import DiffLine
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, EditBlock, memoized
 from worker.signals.analysis.ci_config import (
     command_of,
@@ -26,8 +26,8 @@ from worker.signals.analysis.ci_config import (
     runs_checks,
     runs_tests,
 )
-from worker.signals.analysis.skips import is_ci_removal_declared
 from worker.signals.analysis.syntax import ancestors
+from worker.signals.analysis.test_pairs import is_ci_removal_declared
 from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 
 _MASK: Final = pattern(

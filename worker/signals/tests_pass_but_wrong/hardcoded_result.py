@@ -17,7 +17,7 @@ from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.diff.parser import LineKind
+from worker.dossier.diff import LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized, memoized_for_family
 from worker.signals.analysis.changed_functions import is_declaration, is_extended, is_hook
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
-from worker.dossier.diff.parser import ChangeKind
+from worker.dossier.diff import ChangeKind
 from worker.signals.analysis.change import (
     AnalyzedFile,
     CodeChange,
@@ -22,9 +22,8 @@ from worker.signals.analysis.change import (
 )
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import Function, find_functions
-from worker.signals.analysis.skips import is_explained_above, is_removal_declared
 from worker.signals.analysis.syntax import text_of
-from worker.signals.analysis.test_pairs import base_sources, match_all_tests
+from worker.signals.analysis.test_pairs import base_sources, is_explained_above, is_removal_declared, match_all_tests
 from worker.signals.analysis.tests import Test, can_hold_tests, find_tests
 from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.tests_pass_but_wrong.test_disabled import was_enabled

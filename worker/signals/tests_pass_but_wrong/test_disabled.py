@@ -9,18 +9,18 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.diff.parser import DiffLine, LineKind
+from worker.dossier.diff import DiffLine, LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_certain_revert, memoized
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
-from worker.signals.analysis.skips import (
+from worker.signals.analysis.syntax import ancestors, text_of
+from worker.signals.analysis.test_pairs import (
     find_skipped_suite,
     has_reason,
     is_conditional_skip,
     is_removal_declared,
+    match_all_tests,
     select_unconditional_marks,
 )
-from worker.signals.analysis.syntax import ancestors, text_of
-from worker.signals.analysis.test_pairs import match_all_tests
 from worker.signals.analysis.tests import Test, can_hold_tests, has_forbidden_path, has_issue_link, modifiers_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 

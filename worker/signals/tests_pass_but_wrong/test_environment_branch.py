@@ -12,12 +12,12 @@ from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.diff.parser import DiffLine
+from worker.dossier.diff import DiffLine
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language
 from worker.signals.analysis.functions import find_functions
-from worker.signals.analysis.skips import is_explained_above
 from worker.signals.analysis.syntax import consequence_of, is_comment, register_types, text_of
+from worker.signals.analysis.test_pairs import is_explained_above
 from worker.signals.signal import UNPARSED_ENDINGS, SignalKind, SignalMatch, SignalScope, signal
 
 _RUNNER: Final = pattern(

@@ -12,7 +12,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.diff.parser import DiffLine
+from worker.dossier.diff import DiffLine
 from worker.signals.analysis.change import CodeChange
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 

@@ -18,12 +18,12 @@ from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_
 from worker.signals.analysis.file_roles import Language
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.proofs import Proof, can_assert
-from worker.signals.analysis.skips import is_removal_declared
 from worker.signals.analysis.syntax import ancestors, text_of
 from worker.signals.analysis.test_pairs import (
     MatchedTest,
     TestPair,
     base_sources,
+    is_removal_declared,
     match_all_tests,
 )
 from worker.signals.analysis.tests import Test, can_hold_tests

@@ -13,13 +13,12 @@ from tree_sitter import Node
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.assertions import ASKS_THE_COMPILER
-from worker.signals.analysis.call_chains import find_call_chains
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_parsable, memoized
 from worker.signals.analysis.changed_functions import is_announced
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, language_of, role_of
 from worker.signals.analysis.functions import FunctionScope, find_functions
 from worker.signals.analysis.proofs import Proof
-from worker.signals.analysis.skips import is_conditional_callback
+from worker.signals.analysis.references import find_call_chains
 from worker.signals.analysis.syntax import ancestors, is_comment, register_types, text_of
 from worker.signals.analysis.test_pairs import (
     AFTER_EACH_TEST,
@@ -28,6 +27,7 @@ from worker.signals.analysis.test_pairs import (
     find_asserting_names,
     find_test_pairs,
     has_checks_beside,
+    is_conditional_callback,
     is_inherited_test_disabled,
     is_smoke_test,
     is_within_definition,

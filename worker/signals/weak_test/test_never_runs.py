@@ -10,15 +10,18 @@ from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import FunctionScope
-from worker.signals.analysis.skips import (
+from worker.signals.analysis.syntax import text_of
+from worker.signals.analysis.test_pairs import (
+    TestPair,
+    base_sources,
     find_skipped_suite,
+    find_test_pairs,
     has_reason,
     is_conditional_callback,
+    is_inherited_test_disabled,
     is_removal_declared,
     select_unconditional_marks,
 )
-from worker.signals.analysis.syntax import text_of
-from worker.signals.analysis.test_pairs import TestPair, base_sources, find_test_pairs, is_inherited_test_disabled
 from worker.signals.analysis.tests import Test, can_hold_tests, find_tests, has_issue_link
 from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 

@@ -15,9 +15,8 @@ from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.assertions import LITERAL_COMPARED, SELF_COMPARED, Assertion
 from worker.signals.analysis.change import CodeChange, Source, memoized
 from worker.signals.analysis.proofs import Proof
-from worker.signals.analysis.skips import is_explained_above
 from worker.signals.analysis.syntax import ancestors, text_of, with_ancestors
-from worker.signals.analysis.test_pairs import CheckedBody, TestPair, find_bodies, find_test_pairs
+from worker.signals.analysis.test_pairs import CheckedBody, TestPair, find_bodies, find_test_pairs, is_explained_above
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _ENDS: Final = pattern(r"return\b[^\n;]*;?|(?:if \(?(?:true|True|1)\)?:?\s*+\{?\s*+return;?\s*+\}?)")

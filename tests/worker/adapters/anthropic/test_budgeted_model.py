@@ -12,11 +12,10 @@ from pydantic import SecretStr
 from tests.worker.adapters.anthropic.conftest import anthropic_model, with_budget
 from tests.world.fake_anthropic import FakeAnthropic
 from worker.adapters.anthropic.prices import FRAMING_BYTES, unpriced_text, worst_case
-from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
+from worker.domain.model import InstallationId, RepositoryId
 from worker.domain.ports import Prompt
-from worker.domain.verdict.budget import Bill, Cap, CapLevel, Reservation
-from worker.domain.verdict.token_budget import Density
+from worker.domain.verdict.budget import Bill, Cap, CapLevel, Density, Reservation
 from worker.errors import BudgetReached, Unavailable
 from worker.settings import ModelAccess
 

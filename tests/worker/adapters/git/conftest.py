@@ -11,7 +11,7 @@ import pytest
 
 from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
 from worker.domain.dossier import Dossier
-from worker.dossier.diff.parser import FileDiff, parse_diff
+from worker.dossier.diff import FileDiff, parse_diff
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -26,8 +26,8 @@ from worker.adapters.git.changes import (
 )
 from worker.adapters.git.git import GitProgram, GitRepository, open_repository
 from worker.domain.dossier import Definition, LookupRequest, LookupResult
-from worker.domain.ids import Sha
-from worker.dossier.diff.parser import ChangeKind, LineKind
+from worker.domain.model import Sha
+from worker.dossier.diff import ChangeKind, LineKind
 from worker.errors import InputError
 
 LINES = "".join(f"line {number}\n" for number in range(30))

@@ -23,8 +23,8 @@ from tests.world.fake_github import Exchange, FakeGitHub
 from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks
 from worker.adapters.github.client import AppAccess, app_access
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
+from worker.domain.model import DeliveryId, InstallationId, RepositoryId
 from worker.process import SystemClock
 from worker.publishing.check_runs import no_lease
 from worker.settings import AppCredentials, Settings, Timing

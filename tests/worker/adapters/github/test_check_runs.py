@@ -24,9 +24,9 @@ from worker.domain.check.check_run import (
     Conclusion,
     UploadRefusal,
 )
-from worker.domain.config.app_permissions import OptIn, requested_permissions
-from worker.domain.ids import CheckRunId
+from worker.domain.config.github_app import OptIn, requested_permissions
 from worker.domain.judge_request import JudgeRequest, PullRef
+from worker.domain.model import CheckRunId
 from worker.domain.ports import RateLimit
 from worker.errors import Forbidden, LeaseLost, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun

@@ -36,7 +36,7 @@ from worker.adapters.github.client import (
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.responses import PermissionResponse, PullState
 from worker.adapters.redis import keys
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 from worker.domain.ports import RateLimit
 from worker.errors import Forbidden, RateLimited, SettingError, SubjectGone, Unavailable
 from worker.process import SystemClock

@@ -8,10 +8,10 @@ import pytest
 from tests.worker.adapters.github.conftest import INSTALLATION, FakeRepo, OpenedPull
 from worker.adapters.github.client import AppAccess
 from worker.adapters.github.comments import GitHubCommandApi, GitHubComments, GitHubReactions
-from worker.domain.config.app_permissions import OptIn
 from worker.domain.config.command_permissions import Role
-from worker.domain.ids import RepositoryId
+from worker.domain.config.github_app import OptIn
 from worker.domain.judge_request import CommandName, CommandRequest, PullRef, ReviewRef
+from worker.domain.model import RepositoryId
 from worker.domain.ports import CurrentPull, PostedComment, PullHead
 from worker.errors import Forbidden, RateLimited, SubjectGone
 

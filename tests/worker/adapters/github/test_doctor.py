@@ -31,7 +31,7 @@ from worker.adapters.github.doctor import (
     repository_api,
 )
 from worker.adapters.github.installations import AccountSummary, InstallationView
-from worker.domain.config.app_permissions import RepositoryProtection, Requirement
+from worker.domain.config.github_app import RepositoryProtection, Requirement
 from worker.domain.ports import Clock
 from worker.errors import Forbidden, SubjectGone, Unavailable
 from worker.process import SystemClock

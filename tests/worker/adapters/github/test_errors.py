@@ -20,7 +20,7 @@ from worker.adapters.github.errors import (
     translate_error,
 )
 from worker.adapters.github.responses import PermissionResponse, PullState
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 from worker.errors import AssayError, Bug, Forbidden, Outage, RateLimited, RetryRule, SubjectGone, Unavailable, classify
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -12,8 +12,8 @@ from worker.adapters.github import installations
 from worker.adapters.github.client import MOST_REMEMBERED, AppAccess, GitHubApi, key_api
 from worker.adapters.github.installations import GitHubDeliveries, GitHubListing, GitHubRepositories
 from worker.domain.config.config import Authors, Handling
+from worker.domain.github_events import DeliveryAttempt
 from worker.domain.judge_request import AuthorKind
-from worker.domain.pull_request_events import DeliveryAttempt
 from worker.dossier.authors import classify_author
 from worker.errors import SubjectGone
 from worker.process import SystemClock

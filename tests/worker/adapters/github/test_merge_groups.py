@@ -12,8 +12,8 @@ from worker.adapters.github.client import AppAccess
 from worker.adapters.github.merge_groups import GitHubMergeGroups, GroupPullSource, group_external_id
 from worker.adapters.github.pull_requests import make_read_options
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.check.merge_group import MergeGroup, find_pull_number
-from worker.domain.ids import CheckRunId, DeliveryId, RepositoryId
+from worker.domain.github_events import MergeGroup, find_pull_number
+from worker.domain.model import CheckRunId, DeliveryId, RepositoryId
 from worker.errors import Unavailable
 from worker.judge.merge_group import GroupPullRequest, PublishedCheckRun
 from worker.publishing.check_runs import no_lease

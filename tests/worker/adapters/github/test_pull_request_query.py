@@ -17,9 +17,9 @@ from worker.adapters.github.pull_request_query import (
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.responses import BlobResponse, PullState
 from worker.domain.dossier import Dossier, PullRequest
-from worker.domain.ids import hash_base
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
-from worker.dossier.diff.parser import DiffError
+from worker.domain.model import hash_base
+from worker.dossier.diff import DiffError
 from worker.errors import Unavailable
 
 FILE = "x = 1\n\n\n\n\n\n\n\ny = 2\n"

@@ -22,7 +22,7 @@ from worker.adapters.github.pull_request_texts import (
 from worker.adapters.github.pull_requests import GitHubPullSource
 from worker.adapters.github.responses import BlobResponse, ChangedFileResponse, GraphIssue, GraphPull
 from worker.domain.dossier import HeadFile, Issue, UnreadFile, UnreadReason
-from worker.dossier.diff.parser import ChangeKind, parse_diff
+from worker.dossier.diff import ChangeKind, parse_diff
 
 AGENT = "copilot-swe-agent[bot]"
 OPENED = datetime(2026, 11, 20, 12, tzinfo=UTC)

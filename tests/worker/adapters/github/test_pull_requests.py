@@ -25,7 +25,7 @@ from worker.domain.dossier import (
     LookupResult,
     UnreadReason,
 )
-from worker.dossier.diff.parser import parse_diff
+from worker.dossier.diff import parse_diff
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 
 READING = ["AssayPull", "GET 200", "AssayTexts"]

@@ -12,7 +12,7 @@ from worker.adapters.github.rate_limits import (
     RequestPriority,
     read_left,
 )
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 from worker.domain.ports import RateLimit
 from worker.errors import RateLimited
 

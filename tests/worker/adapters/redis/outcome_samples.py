@@ -10,9 +10,9 @@ from tests.worker.adapters.redis.test_lease_writes import audit_record
 from tests.worker.publishing.texts.samples import accepted, dossier
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.domain.ids import InstallationId, new_eval_id
+from worker.domain.github_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.lifecycle.judging import Finish
-from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
+from worker.domain.model import InstallationId, new_eval_id
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.judge.rubric import load_pull_request_rubric

@@ -16,11 +16,11 @@ from worker.adapters.redis.connection.client import whole
 from worker.adapters.redis.connection.transactions import run
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
-from worker.domain.ids import Fingerprint, Sha
 from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchedJob, DispatchLimits, LeasedJob
+from worker.domain.model import Fingerprint, Sha
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Verdict
 from worker.settings import Settings, Timing

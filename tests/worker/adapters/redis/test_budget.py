@@ -25,11 +25,10 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.budget import RedisBudget, RunCappedBudget
 from worker.adapters.redis.connection.client import find_server_time, items, text
 from worker.adapters.redis.store import Store, open_store
-from worker.domain.ids import InstallationId, hash_base
 from worker.domain.judge_request import PullRef
+from worker.domain.model import InstallationId, hash_base
 from worker.domain.ports import RateLimit
-from worker.domain.verdict.budget import Bill, Cap, CapLevel, Caps, Reservation, from_nano
-from worker.domain.verdict.token_budget import Density
+from worker.domain.verdict.budget import Bill, Cap, CapLevel, Caps, Density, Reservation, from_nano
 from worker.errors import BudgetReached, LeaseLost
 from worker.process import SystemClock
 

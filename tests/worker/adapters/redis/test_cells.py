@@ -48,11 +48,11 @@ from worker.adapters.redis.connection.client import (
 )
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.check.author_comment import CommentJob
-from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId
+from worker.domain.github_events import PullRequestEventKind
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchedJob, DispatchLimits
+from worker.domain.model import DeliveryId, EvalId, InstallationId, RepositoryId
 from worker.domain.pause import JudgingPause
-from worker.domain.pull_request_events import PullRequestEventKind
 from worker.errors import InputError, Unavailable
 from worker.settings import Timing
 

@@ -26,13 +26,13 @@ from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.check.check_run import CheckContent
-from worker.domain.check.merge_group import GroupEnd
-from worker.domain.ids import CheckRunId, DeliveryId
+from worker.domain.github_events import GroupEnd
 from worker.domain.judge_request import PullRef, Trigger
 from worker.domain.lifecycle.check_runs import CREATION_STARTED, CheckRunState
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import ExpiredCheckRun
+from worker.domain.model import CheckRunId, DeliveryId
 from worker.errors import Unavailable
 from worker.settings import Timing
 

@@ -17,9 +17,9 @@ from worker.adapters.redis.keys import COMMENT_JOBS, SCANS, QueueKeys
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import SarifUpload
-from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.work import DispatchLimits, PendingWork
+from worker.domain.model import DeliveryId, EvalId, Sha
 
 
 def verdict_fields(number: int, head_sha: Sha) -> dict[str, Any]:

@@ -25,9 +25,9 @@ from worker.domain.check.author_comment import CommentRecord
 from worker.domain.check.check_run import UploadedSarif, UploadRefusal
 from worker.domain.check.overrides import NO_DECISIONS, Contest, Override, ReviewDecision
 from worker.domain.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy
-from worker.domain.ids import DeliveryId, EvalId, hash_base
 from worker.domain.judge_request import FirstSeen, Trigger
-from worker.domain.verdict.rubric import VersionedRubric
+from worker.domain.model import DeliveryId, EvalId, hash_base
+from worker.domain.verdict.verdict import VersionedRubric
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.config import config_of, with_last_good
 from worker.errors import RubricRefused

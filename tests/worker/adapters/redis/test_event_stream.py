@@ -20,9 +20,9 @@ from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
 from worker.adapters.redis import keys
 from worker.adapters.redis.records.event_stream import PAGE, RedisEvents
 from worker.adapters.redis.store import Store
-from worker.domain.ids import EvalId, InstallationId
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import LeasedJob
+from worker.domain.model import EvalId, InstallationId
 from worker.domain.verdict.events import (
     EvalTrigger,
     EvaluationStarted,

@@ -9,8 +9,8 @@ import pytest
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import Key
-from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
+from worker.domain.model import DeliveryId, EvalId, InstallationId, RepositoryId
 
 PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(2), number=3)
 ARGUMENTS = {

@@ -28,9 +28,9 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.dossier import ConfigOrigin, Dossier
-from worker.domain.ids import EvalId, hash_base
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import PullRequestLease
+from worker.domain.model import EvalId, hash_base
 from worker.domain.verdict.audit import AuditRecord, JudgeSettings, Stage, Step
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unreadable

@@ -16,11 +16,11 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.keys import GROUPS
 from worker.adapters.redis.store import Store
-from worker.domain.check.merge_group import GroupEnd, MergeGroup
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
+from worker.domain.github_events import GroupEnd, MergeGroup
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import PendingGroup, QueuedGroup
+from worker.domain.model import DeliveryId, InstallationId, RepositoryId
 from worker.errors import LeaseLost
 
 HEAD, BASE = "a" * 40, "b" * 40

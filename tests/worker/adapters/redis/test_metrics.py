@@ -22,12 +22,12 @@ from worker.adapters.redis.connection.client import items, text, whole
 from worker.adapters.redis.connection.transactions import run
 from worker.adapters.redis.records.metrics import add_counts
 from worker.adapters.redis.store import Store
-from worker.domain.ids import CheckRunId, InstallationId
+from worker.domain.github_events import PullRequestEventKind
 from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import BOUNDS_S, DurationMetric, EventCount
+from worker.domain.model import CheckRunId, InstallationId
 from worker.domain.pause import JudgingPause
 from worker.domain.ports import RateLimit
-from worker.domain.pull_request_events import PullRequestEventKind
 
 FIRST, SECOND = InstallationId(100), InstallationId(200)
 NOW = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)

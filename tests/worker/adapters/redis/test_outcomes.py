@@ -33,9 +33,9 @@ from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import find_server_time, text
 from worker.adapters.redis.store import Store, open_store
+from worker.domain.github_events import PullRequestEventKind
 from worker.domain.lifecycle.intake import IntakeOutcome as Taken
 from worker.domain.lifecycle.work import DuePullRequest
-from worker.domain.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept
 from worker.judge.outcome_scores import next_eval_id

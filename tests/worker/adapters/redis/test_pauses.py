@@ -8,8 +8,8 @@ from tests.worker.adapters.redis.store_samples import HEAD, NEWER, REQUESTED_AT,
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text, whole
 from worker.adapters.redis.store import Store
-from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.lifecycle.work import ActivePause, PausedRepository
+from worker.domain.model import InstallationId, RepositoryId
 from worker.domain.pause import JudgingPause
 
 OURS, THEIRS = InstallationId(100), InstallationId(101)

@@ -25,10 +25,10 @@ from worker.adapters.redis.keys import ADDED_REPOSITORIES, PULL_REQUEST_EVENTS
 from worker.adapters.redis.records import records
 from worker.adapters.redis.records.records import RedisUninstallations, RepositoryHoldings, add_repositories
 from worker.adapters.redis.store import Store
-from worker.domain.ids import CheckRunId, EvalId, InstallationId, RepositoryId
+from worker.domain.github_events import PullRequestEventKind, RepositoryAdded
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.model import CheckRunId, EvalId, InstallationId, RepositoryId
 from worker.domain.pause import JudgingPause
-from worker.domain.pull_request_events import PullRequestEventKind, RepositoryAdded
 from worker.domain.verdict.events import EvalTrigger, Event, EventKind, terminal_event
 from worker.errors import LeaseLost
 

@@ -25,11 +25,11 @@ from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.overrides import Contest, Override
-from worker.domain.ids import BaseHash, CheckRunId, EvalId, InstallationId, RepositoryId, hash_base
+from worker.domain.github_events import hash_issue
 from worker.domain.judge_request import PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import JudgedHead, LeasedJob
-from worker.domain.pull_request_events import hash_issue
+from worker.domain.model import BaseHash, CheckRunId, EvalId, InstallationId, RepositoryId, hash_base
 from worker.domain.verdict.budget import Caps
 from worker.process import SystemClock
 

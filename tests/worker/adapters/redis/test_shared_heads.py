@@ -14,7 +14,7 @@ from worker.adapters.redis.keys import SHARED_HEADS
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
 from worker.domain.check.shared_head import IN_PROGRESS, CommitRef, SharedHeadState
-from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.model import InstallationId, RepositoryId
 from worker.publishing.texts.check_run import check_content
 from worker.publishing.texts.states import judging_content, superseded_content
 

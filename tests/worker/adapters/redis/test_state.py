@@ -10,9 +10,9 @@ from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.connection.transactions import Operation, Transaction, run
 from worker.adapters.redis.judging.state import PULL_S, load, save
 from worker.adapters.redis.store import Store
-from worker.domain.ids import EvalId, InstallationId
 from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle.state import Phase, PullRequestState, Retention
+from worker.domain.model import EvalId, InstallationId
 
 HERE: Final = InstallationId(100)
 ABSENT: Final = PullRequestState(HERE)

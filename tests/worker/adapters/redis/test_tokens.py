@@ -9,7 +9,7 @@ from tests.worker.adapters.redis.store_samples import REQUESTED_AT, require, ttl
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.tokens import RedisSetup
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 
 INSTALLATION, OTHER = InstallationId(100), InstallationId(200)
 

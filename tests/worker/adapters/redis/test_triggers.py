@@ -25,12 +25,12 @@ from worker.adapters.redis.connection.client import find_server_time, items, tex
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, hash_base
+from worker.domain.github_events import hash_issue
 from worker.domain.judge_request import FirstSeen, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob, PendingCheckRun
-from worker.domain.pull_request_events import hash_issue
+from worker.domain.model import CheckRunId, InstallationId, RepositoryId, hash_base
 from worker.scheduling.jobs import request_after_ci
 from worker.settings import WRITES_AN_HOUR, WRITES_EACH, Timing
 

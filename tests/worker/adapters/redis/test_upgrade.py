@@ -30,12 +30,11 @@ from worker.adapters.redis.connection.client import read_json, read_json_or_none
 from worker.adapters.redis.keys import COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store
 from worker.domain.dossier import Dossier
-from worker.domain.ids import CheckRunId
+from worker.domain.github_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.judge_request import CommandRequest, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import ExpiredCheckRun, JudgedHead, LeasedJob
-from worker.domain.model import Frozen
-from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
+from worker.domain.model import CheckRunId, Frozen
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Demotion
 

@@ -23,7 +23,7 @@ from worker.domain.check.author_comment import (
     submission_entries,
 )
 from worker.domain.config.config import Feedback
-from worker.domain.ids import EvalId
+from worker.domain.model import EvalId
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, SubjectKind, Verdict
 from worker.dossier.authors import AGENTS

@@ -12,7 +12,7 @@ from worker.domain.check.check_run import (
     pull_number,
     ref_of,
 )
-from worker.domain.ids import DeliveryId, EvalId
+from worker.domain.model import DeliveryId, EvalId
 
 
 def test_external_id_holds_the_pull_request_number() -> None:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from worker.domain.ids import BaseHash, InstallationId, Sha
 from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle import intake, judging
 from worker.domain.lifecycle.intake import (
@@ -17,6 +16,7 @@ from worker.domain.lifecycle.intake import (
 )
 from worker.domain.lifecycle.judging import Finish, FinishResult, JudgingEnded, LeaseRefusal
 from worker.domain.lifecycle.state import Phase, PullRequestState
+from worker.domain.model import BaseHash, InstallationId, Sha
 
 QUIET_MS, QUIET_MAX_MS, GATHER_MS, GATHERED_MS = 45_000, 300_000, 2_000, 10_000
 LEASE_MS, HOLD_MS = 60_000, 15_000

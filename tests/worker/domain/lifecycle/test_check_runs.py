@@ -6,7 +6,6 @@ import pytest
 
 from tests.worker.domain.lifecycle.scenario import ABSENT, HEAD, NEWER, START
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.ids import CheckRunId
 from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle.check_runs import (
     CREATION_STARTED,
@@ -29,6 +28,7 @@ from worker.domain.lifecycle.check_runs import (
 )
 from worker.domain.lifecycle.judging import mark_reopened
 from worker.domain.lifecycle.state import Phase
+from worker.domain.model import CheckRunId
 
 CHECK, OTHER = CheckRunId(77), CheckRunId(78)
 DEADLINE = START + 1000

@@ -5,7 +5,6 @@ from itertools import pairwise, permutations
 import pytest
 
 from tests.worker.domain.lifecycle.scenario import HEAD, NEWER, NEWEST, START, PlayedPull
-from worker.domain.ids import BaseHash, DeliveryId, Sha, hash_base
 from worker.domain.judge_request import DRAFT_TRIGGERS, Trigger
 from worker.domain.lifecycle.intake import (
     MOST_LOOKS,
@@ -17,6 +16,7 @@ from worker.domain.lifecycle.intake import (
 )
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.state import MOST_LEFT_HEADS, Phase, Retention
+from worker.domain.model import BaseHash, DeliveryId, Sha, hash_base
 
 MAIN, DEV, NEXT = (hash_base(name) for name in ("main", "dev", "next"))
 WINDOW_TRIGGERS = {Trigger.OPENED, Trigger.PUSHED, Trigger.REOPENED, Trigger.TEXT}

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from worker.domain.ids import EvalId
+from worker.domain.model import EvalId
 from worker.domain.verdict.audit import (
     AuditError,
     AuditRecord,

@@ -4,12 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.verdict.budget import Cap, CapLevel, Caps, Week, estimate_week, find_reached_cap, from_nano, to_nano
-from worker.domain.verdict.token_budget import (
+from worker.domain.verdict.budget import (
     DEFAULT_TOKEN_BUDGET,
     LEAST_REPLIES,
+    Cap,
+    CapLevel,
+    Caps,
     Density,
     TokenBudget,
+    Week,
+    estimate_week,
+    find_reached_cap,
+    from_nano,
+    to_nano,
     token_budget_for,
 )
 

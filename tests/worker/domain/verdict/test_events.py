@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
-from worker.domain.ids import EvalId
+from worker.domain.model import EvalId
 from worker.domain.verdict.audit import AuditRecord, EvaluatedVerdict, Exchange, JudgeSettings
 from worker.domain.verdict.events import (
     EvalTrigger,

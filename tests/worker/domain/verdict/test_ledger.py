@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.samples import BASE, HEAD, NOW, abstain_verdict, accept_verdict, ledger_entry, reject_verdict
-from worker.domain.ids import Fingerprint
+from worker.domain.model import Fingerprint
 from worker.domain.verdict.ledger import (
     AuthorText,
     Case,

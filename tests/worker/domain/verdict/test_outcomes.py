@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId
+from worker.domain.github_events import PullRequestEvent, PullRequestEventKind, hash_issue
 from worker.domain.judge_request import PullRef
-from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind, hash_issue
+from worker.domain.model import DeliveryId, EvalId, InstallationId, RepositoryId
 from worker.domain.verdict.events import EventKind, read_event
 from worker.domain.verdict.outcomes import (
     STRENGTHS,

@@ -25,7 +25,7 @@ from tests.worker.evaluation.bench.samples import (
 from tests.worker.judge.samples import ScriptedModel, accept_verdict, judge_context
 from tests.worker.signals.samples import plain_dossier
 from worker.domain.dossier import Dossier
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 from worker.domain.verdict.events import Event
 from worker.domain.verdict.verdict import SubjectKind
 from worker.errors import Unavailable

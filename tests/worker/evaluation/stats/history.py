@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from tests.worker.adapters.redis.store_samples import pull_ref
-from worker.domain.ids import EvalId, InstallationId
+from worker.domain.model import EvalId, InstallationId
 from worker.domain.verdict.events import FAILURE_MESSAGES, EventKind, FailureMode, StreamEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
 from worker.evaluation.stats.answers import answer_query

@@ -23,7 +23,7 @@ from tests.worker.evaluation.stats import history
 from tests.worker.evaluation.stats.history import HOUR, INSTALLATION, NOON, RawEntry
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.domain.ids import InstallationId
+from worker.domain.model import InstallationId
 from worker.domain.verdict.events import EvalTrigger, terminal_event
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.errors import Unavailable

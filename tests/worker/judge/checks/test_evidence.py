@@ -9,7 +9,7 @@ from tests.worker.judge.samples import DIFF, case_with_claims, dossier, new_file
 from worker.domain.dossier import Criterion, Dossier, HeadFile, Issue, UnreadFile, UnreadReason
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import Category, ClaimVerdict, Coverage, EvidencePointer, Finding, Side
-from worker.dossier.diff.parser import diff_of
+from worker.dossier.diff import diff_of
 from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing
 from worker.judge.checks.evidence import Places, check_case, check_claims, claimed_ids, draft_claims
 from worker.judge.llm.sanitize import NO_NEWLINE

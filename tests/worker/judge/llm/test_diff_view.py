@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.samples import dossier, new_file
 from worker.domain.dossier import Dossier, HeadFile
-from worker.dossier.diff.parser import Diff, FileDiff, LineKind, parse_diff
+from worker.dossier.diff import Diff, FileDiff, LineKind, parse_diff
 from worker.judge.llm.diff_view import (
     FENCE_BYTES,
     FUNCTION_LINES,

@@ -29,10 +29,8 @@ from tests.worker.judge.samples import (
 from worker.domain.dossier import Dossier, HeadFile, Policy
 from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.verdict.audit import EvaluatedVerdict, Stage, dump_audit, read_audit
-from worker.domain.verdict.budget import Cap, CapLevel
-from worker.domain.verdict.rubric import Lens
-from worker.domain.verdict.token_budget import TokenBudget
-from worker.domain.verdict.verdict import VERDICT_ADAPTER, Category, JudgeKind, ModelOpinion, Tokens, Verdict
+from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, Category, JudgeKind, Lens, ModelOpinion, Tokens, Verdict
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.checks.evidence import Places
 from worker.judge.context import JudgeContext, Pause

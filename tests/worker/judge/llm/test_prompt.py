@@ -41,8 +41,8 @@ from worker.domain.dossier import (
     UnreadFile,
     UnreadReason,
 )
+from worker.domain.verdict.budget import TokenBudget
 from worker.domain.verdict.ledger import Case, CoverageClaim
-from worker.domain.verdict.token_budget import TokenBudget
 from worker.domain.verdict.verdict import Coverage, HeuristicOpinion
 from worker.judge.llm.prompt import PromptQuestion, build_question, system_part
 from worker.judge.llm.reply_schema import reply_schema

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bench.generated import Size, generate_dossier
-from tests.worker.dossier.secrets.samples import Sample, look_alikes, secrets
+from tests.worker.dossier.secret_samples import Sample, look_alikes, secrets
 from tests.worker.judge.samples import (
     DIFF,
     HEAD,
@@ -43,7 +43,7 @@ from worker.domain.dossier import (
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, EvidencePointer
 from worker.dossier.assemble import complete_dossier
-from worker.dossier.diff.parser import parse_diff
+from worker.dossier.diff import parse_diff
 from worker.dossier.secrets import Redaction, SecretKind
 from worker.judge.llm.sanitize import (
     WITHHELD_LINE,

@@ -20,7 +20,7 @@ from worker.domain.dossier import (
     UnreadFile,
     UnreadReason,
 )
-from worker.domain.ids import EvalId, Fingerprint, InstallationId, RepositoryId
+from worker.domain.model import EvalId, Fingerprint, InstallationId, RepositoryId
 from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,

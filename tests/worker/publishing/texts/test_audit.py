@@ -8,7 +8,7 @@ from tests.golden.golden import Golden, Pages
 from tests.worker.publishing.texts.samples import HEAD, HOSTILE, STUB, abstained, accepted, dossier, rejected
 from worker.adapters.redis.tokens import ApiTokenGrant
 from worker.domain.dossier import Commit, Guidance, HeadFile
-from worker.domain.ids import EvalId, InstallationId
+from worker.domain.model import EvalId, InstallationId
 from worker.domain.verdict.audit import (
     AuditRecord,
     Exchange,

@@ -16,7 +16,6 @@ from tests.golden.golden import Golden, Pages
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, render
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import BODY_BYTES, HELPFUL, CheckContent, Conclusion, UploadRefusal
-from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.overrides import (
     BUTTON_REASON,
     NO_DECISIONS,
@@ -29,9 +28,10 @@ from worker.domain.check.overrides import (
 )
 from worker.domain.check.shared_head import IDLE, IN_PROGRESS, SharedHeadMember, check_state
 from worker.domain.check.wait_status import WaitReason, WaitState
-from worker.domain.ids import CheckRunId, EvalId
+from worker.domain.github_events import GroupEnd
 from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.lifecycle.work import ActivePause
+from worker.domain.model import CheckRunId, EvalId
 from worker.domain.pause import JudgingPause
 from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
 from worker.dossier.authors import AuthorSkipped, DraftHeld

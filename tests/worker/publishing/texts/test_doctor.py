@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.golden.golden import Golden, Pages
-from worker.domain.config.app_permissions import (
+from worker.domain.config.config import Authors, Handling
+from worker.domain.config.github_app import (
     CORE_PERMISSIONS,
     OPTIONAL_PERMISSIONS,
     AppInstallation,
@@ -15,7 +16,6 @@ from worker.domain.config.app_permissions import (
     Requirement,
     requested_permissions,
 )
-from worker.domain.config.config import Authors, Handling
 from worker.domain.verdict.budget import Caps, estimate_week
 from worker.publishing.texts.doctor import (
     DoctorFinding,

@@ -48,8 +48,8 @@ from worker.domain.dossier import (
     LateEdit,
     Policy,
 )
-from worker.domain.ids import EvalId
 from worker.domain.judge_request import AuthorKind
+from worker.domain.model import EvalId
 from worker.domain.pause import JudgingPause, pause_to_signals
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import (

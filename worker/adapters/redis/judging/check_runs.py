@@ -25,12 +25,12 @@ from worker.adapters.redis.judging.intake import milliseconds, remembered_keys
 from worker.adapters.redis.judging.state import load, save
 from worker.adapters.redis.keys import GROUPS
 from worker.domain.check.check_run import CheckContent
-from worker.domain.ids import CheckRunId, Sha
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle import check_runs as lifecycle
 from worker.domain.lifecycle.check_runs import CREATION_STARTED, CheckRunState, OutdatedCheckRun
 from worker.domain.lifecycle.state import PullRequestState
 from worker.domain.lifecycle.work import ExpiredCheckRun
+from worker.domain.model import CheckRunId, Sha
 from worker.errors import Unavailable
 from worker.settings import Timing
 

@@ -14,7 +14,6 @@ from worker.adapters.redis.connection.transactions import Operation, Transaction
 from worker.adapters.redis.judging.state import PULL_S, expect_state, load, parse_state, read_commands, save
 from worker.adapters.redis.keys import SHARED_HEADS
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.ids import BaseHash, InstallationId, RepositoryId, Sha
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle import intake as lifecycle
 from worker.domain.lifecycle.intake import (
@@ -27,6 +26,7 @@ from worker.domain.lifecycle.intake import (
     find_mode,
 )
 from worker.domain.lifecycle.state import PullRequestState
+from worker.domain.model import BaseHash, InstallationId, RepositoryId, Sha
 from worker.settings import WRITES_A_MINUTE, WRITES_EACH, Timing
 
 GATHERED_WINDOWS: Final = 5

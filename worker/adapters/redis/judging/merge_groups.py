@@ -29,12 +29,12 @@ from worker.adapters.redis.connection.transactions import (
 from worker.adapters.redis.delayed_queue import receive, removal
 from worker.adapters.redis.judging.intake import milliseconds
 from worker.adapters.redis.keys import GROUPS
-from worker.domain.check.merge_group import MergeGroup
-from worker.domain.ids import CommitKey, DeliveryId
+from worker.domain.github_events import MergeGroup
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import MOST_SPARE_ATTEMPTS
 from worker.domain.lifecycle.work import GroupLease, LeasedGroup, PendingGroup, QueuedGroup
+from worker.domain.model import CommitKey, DeliveryId
 from worker.errors import LeaseLost
 from worker.settings import Timing
 

@@ -25,7 +25,6 @@ from worker.adapters.redis.connection.transactions import Operation, RedisPart, 
 from worker.adapters.redis.judging.intake import IntakeReceipt, milliseconds, request_judging, request_sync
 from worker.adapters.redis.judging.state import CHECK_QUEUES, DUE_QUEUES, PULL_S, find_next, load, save
 from worker.adapters.redis.records.event_stream import lose_evaluation
-from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, Sha
 from worker.domain.judge_request import (
     LOCAL_INSTALLATION,
     MANUAL_TRIGGERS,
@@ -50,6 +49,7 @@ from worker.domain.lifecycle.work import (
     PullRequestLease,
     RateLimitWait,
 )
+from worker.domain.model import BaseHash, CheckRunId, DeliveryId, InstallationId, Sha
 from worker.errors import AssayError, LeaseLost
 from worker.settings import Timing
 

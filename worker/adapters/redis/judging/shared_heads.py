@@ -33,9 +33,9 @@ from worker.domain.check.shared_head import (
     dump_content,
     hash_content,
 )
-from worker.domain.ids import Sha
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.state import PullRequestState
+from worker.domain.model import Sha
 from worker.settings import Timing
 
 BACKSTOP_MS: Final = 5_000

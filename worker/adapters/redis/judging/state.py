@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import Reply, field_values, member_scores, text, whole
 from worker.adapters.redis.connection.transactions import Command, Operation, Transaction
-from worker.domain.ids import InstallationId
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.state import Phase, PullRequestState, Retention
+from worker.domain.model import InstallationId
 
 PULL_S: Final = int(keys.MONTH.total_seconds())
 """Lifetime of a state after its last judging."""

@@ -11,8 +11,8 @@ from worker.adapters.redis.connection.client import find_server_time, items, tex
 from worker.adapters.redis.records.records import find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.check.wait_status import DueJudging, PullWithHead, find_wait_reason
-from worker.domain.ids import InstallationId, Sha
 from worker.domain.judge_request import PullRef
+from worker.domain.model import InstallationId, Sha
 from worker.domain.verdict.verdict import SubjectKind, Verdict
 
 

@@ -46,11 +46,11 @@ from worker.domain.check.overrides import (
     ReviewDismissal,
 )
 from worker.domain.dossier import ConfigOrigin
-from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.judge_request import FirstSeen, PullRef, ReviewRef
+from worker.domain.model import BaseHash, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.verdict.audit import rubric_digest
 from worker.domain.verdict.outcomes import Demotion
-from worker.domain.verdict.rubric import VersionedRubric
+from worker.domain.verdict.verdict import VersionedRubric
 from worker.errors import RubricRefused, Unreadable
 
 LOG: Final = logging.getLogger(__name__)

@@ -34,9 +34,9 @@ from worker.adapters.redis.connection.transactions import (
     run,
 )
 from worker.adapters.redis.judging.state import load, save
-from worker.domain.ids import InstallationId
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.state import Phase
+from worker.domain.model import InstallationId
 from worker.domain.pattern import pattern
 from worker.domain.verdict.events import (
     EvaluationStarted,

@@ -17,9 +17,9 @@ from worker.adapters.redis.judging.intake import remembered_keys
 from worker.adapters.redis.judging.state import load
 from worker.adapters.redis.records.event_stream import append_event, end_evaluation
 from worker.domain.dossier import Dossier
-from worker.domain.ids import EvalId
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.state import Phase, PullRequestState
+from worker.domain.model import EvalId
 from worker.domain.ports import EntryWithEvents
 from worker.domain.verdict.audit import AuditError, AuditRecord, dump_audit, read_audit
 from worker.domain.verdict.events import Event

@@ -31,9 +31,9 @@ from worker.adapters.redis.keys import (
     PULL_REQUEST_EVENTS,
     SCANS,
 )
-from worker.domain.ids import InstallationId
 from worker.domain.lifecycle.state import Phase
 from worker.domain.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, Histogram, MetricTotals
+from worker.domain.model import InstallationId
 from worker.domain.verdict.budget import from_nano
 
 INFINITE_BOUND: Final = "inf"

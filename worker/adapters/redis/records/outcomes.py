@@ -34,10 +34,10 @@ from worker.adapters.redis.judging.intake import milliseconds, rules_at
 from worker.adapters.redis.judging.state import load, save
 from worker.adapters.redis.keys import PULL_REQUEST_EVENTS
 from worker.adapters.redis.records.event_stream import append_event
-from worker.domain.ids import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
+from worker.domain.github_events import PullRequestEvent, PullRequestEventKind, hash_issue
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.work import DuePullRequest
-from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind, hash_issue
+from worker.domain.model import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
 from worker.domain.verdict.verdict import Accept

@@ -41,10 +41,10 @@ from worker.adapters.redis.judging.intake import stamp
 from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.pauses import RedisPauses
 from worker.adapters.redis.records.event_stream import RedisEvents as Stream
-from worker.domain.ids import EvalId, InstallationId, RepositoryId
+from worker.domain.github_events import DeliveryAttempt, DeliveryCursor, Repository, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, JudgeRequest
 from worker.domain.lifecycle.work import QueuedAddedRepository
-from worker.domain.pull_request_events import DeliveryAttempt, DeliveryCursor, Repository, RepositoryAdded
+from worker.domain.model import EvalId, InstallationId, RepositoryId
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.settings import Timing
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.signals.samples import source_of
-from worker.signals.analysis.call_chains import find_call_chains
 from worker.signals.analysis.file_roles import Language
+from worker.signals.analysis.references import find_call_chains
 
 CHAINS = [
     (Language.PYTHON, "await a.b(x).c(1)", ["a b c"]),

@@ -48,7 +48,7 @@ class DiffReader:
 
 
 class FileHeader(NamedTuple):
-    """The fields of `worker.dossier.diff.parser.FileDiff` besides its hunks."""
+    """The fields of `worker.dossier.diff.FileDiff` besides its hunks."""
 
     path: str
     old_path: str | None

@@ -17,10 +17,10 @@ from urllib.parse import SplitResult, urlsplit
 
 from worker.domain.dossier import Guidance
 from worker.domain.pattern import pattern
-from worker.dossier.diff.parser import ChangeKind, DiffLine, Hunk, LineKind
+from worker.dossier.diff import ChangeKind, DiffLine, Hunk, LineKind
 from worker.dossier.repo_rules.files import is_rules_file
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
-from worker.signals.safe_change.prose import (
+from worker.signals.prose import (
     AtomKind,
     DocumentSyntax,
     TextAtom,

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.dossier.secrets.samples import ALIKE, ALONE, KEYED, NAMED, PLACES, look_alikes, secrets
-from worker.dossier.secrets import Redaction, SecretKind, redact
-from worker.dossier.secrets.redactor import ID_FIELDS, redact_fields
+from tests.worker.dossier.secret_samples import ALIKE, ALONE, KEYED, NAMED, PLACES, look_alikes, secrets
+from worker.dossier.secrets import ID_FIELDS, Redaction, SecretKind, redact, redact_fields
 
 RANDOM = "q7Rk" + "2Zp9XvTn4Lw8sYd3Hc6M"
 AWS_KEY = "AK" + "IAQ7RK2ZP9XVTN4LW8"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from worker.dossier.diff.parser import ChangeKind, DiffError, FileDiff, base_text, head_text, parse_diff
+from worker.dossier.diff import ChangeKind, DiffError, FileDiff, base_text, head_text, parse_diff
 
 LINES = st.sampled_from(
     [b"", b"a", b"b", b"-- x", b"++ y", b"@@ -1 +1 @@", b"c\r", b"\x0c", b"\xe2\x80\xa8", b" ", b"\xff"]
