@@ -29,8 +29,8 @@ from typing import Final, NamedTuple
 from pydantic import SecretStr
 
 from tests.bench.generated import LANGUAGES, Size, generate_dossier
-from worker.adapters.anthropic.model import max_output_tokens
-from worker.adapters.anthropic.prices import BilledTokens, cost_of, prompt_bytes
+from worker.adapters.anthropic import max_output_tokens
+from worker.adapters.model_prices import BilledTokens, cost_of, prompt_bytes
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import compile_patterns
 from worker.dossier.assemble import complete_dossier

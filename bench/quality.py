@@ -43,9 +43,16 @@ from bench.history import (
     read_history,
     spread,
 )
-from worker.adapters.git.changes import changes_between, diff_between, look_up_at, texts_of
 from worker.adapters.git.checkout import guidance_at, repository_name
-from worker.adapters.git.git import GitFailedError, GitRepository, open_repository
+from worker.adapters.git.git import (
+    GitFailedError,
+    GitRepository,
+    changes_between,
+    diff_between,
+    look_up_at,
+    open_repository,
+    texts_of,
+)
 from worker.domain.dossier import Dossier
 from worker.domain.model import Sha
 from worker.dossier.assemble import complete_dossier

@@ -39,7 +39,7 @@ APP_FACTORY: Final = "worker.wiring.app:open_app"
 PRELOADED_MODULES: Final = (
     "anthropic.resources.messages",
     "githubkit",
-    "worker.adapters.anthropic.model",
+    "worker.adapters.anthropic",
     "worker.scheduling.pipeline",
     "cryptography.hazmat.primitives.ciphers.aead",
 )

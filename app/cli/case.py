@@ -14,7 +14,7 @@ from worker.dossier.tree_sitter import sandboxed_parsing
 from worker.errors import InputError
 from worker.judge.checks.evidence import check_case, draft_claims
 from worker.process import SystemClock
-from worker.publishing.texts.case import check_report, draft, parse_error_report
+from worker.publishing.texts.cli_reports import check_report, draft, parse_error_report
 from worker.wiring.cli import checkout_source
 
 NO_CASE: Final = (

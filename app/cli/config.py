@@ -11,7 +11,7 @@ from worker.domain.config.config import CONFIG_PATH, MISNAMED_CONFIG_PATH, to_ke
 from worker.domain.dossier import ConfigOrigin, ConfigText
 from worker.dossier.config import EffectiveConfig, resolve_config
 from worker.errors import InputError
-from worker.publishing.texts.config import effective_report, key_source, mistake_report, reference, schema
+from worker.publishing.texts.cli_reports import effective_report, key_source, mistake_report, reference, schema
 
 
 def config(arguments: argparse.Namespace) -> CommandResult:

@@ -15,7 +15,7 @@ from app.cli.terminal import terminal_page
 from worker.domain.verdict.budget import estimate_week
 from worker.errors import AssayError, InputError, SettingError
 from worker.judge.rubric import load_prompt, load_rubric, shipped_rubrics
-from worker.publishing.texts.doctor import (
+from worker.publishing.texts.cli_reports import (
     DoctorFinding,
     Health,
     caps_phrase,

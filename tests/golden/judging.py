@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.worker.judge.samples import ScriptedModel, reply
-from worker.adapters.github.check_runs import check_run_output, check_run_state
+from worker.adapters.github.checks import check_run_output, check_run_state
 from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier import Dossier, read_dossier
 from worker.domain.model import EvalId, InstallationId, RepositoryId

@@ -15,8 +15,8 @@ from app.web.server import create_app
 from tests.app.web.web_server import PATH, WebServer, launch_web_server, payload, settings, standard_headers
 from tests.golden.golden import Golden
 from tests.world.redis import RedisServer
+from worker.adapters.redis.encryption_and_tokens import RedisTokens
 from worker.adapters.redis.store import open_store
-from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.model import InstallationId
 
 TOPICS: Final = ("quality", "cost", "agreement", "backlog", "agents", "overrides", "nothing")

@@ -17,8 +17,7 @@ from worker.domain.verdict.verdict import Accept
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts import check_run, merge_group
 from worker.publishing.texts import states as standing
-from worker.publishing.texts.overrides import unjudged_content, with_decisions
-from worker.publishing.texts.states import combine_content
+from worker.publishing.texts.states import combine_content, unjudged_content, with_decisions
 
 NOW: Final = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
 PLACE: Final = merge_group.GroupLocation("https://github.com", "acme/widgets", 12)

@@ -12,7 +12,7 @@ import pytest
 from markdown_it.token import Token
 from pydantic import BaseModel
 
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
+from tests.worker.adapters.redis.store_samples import ledger_entry_of
 from tests.worker.evaluation.test_texts import verdict_row as evaluated
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, render
 from tests.worker.publishing.texts.samples import (
@@ -54,11 +54,16 @@ from worker.domain.verdict.verdict import (
 from worker.dossier.config import read_config, resolve_config
 from worker.evaluation import texts as stats_texts
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
-from worker.publishing.texts import audit, check_run, merge_group, overrides, states
+from worker.publishing.texts import audit, check_run, merge_group, states
 from worker.publishing.texts import comments as answers
 from worker.publishing.texts.check_run import check_content
-from worker.publishing.texts.config import effective_report, mistake_report
-from worker.publishing.texts.doctor import doctor_report, gate_lines, installation_lines
+from worker.publishing.texts.cli_reports import (
+    doctor_report,
+    effective_report,
+    gate_lines,
+    installation_lines,
+    mistake_report,
+)
 from worker.publishing.texts.markdown import INVISIBLE
 from worker.publishing.texts.phrases import proposals
 from worker.publishing.texts.states import failed_content, waiting_for_ci_content
@@ -210,8 +215,8 @@ def checks(hostile: str) -> Iterator[CheckContent]:
         HumanDecisions(override=override, contest=contest),
         HumanDecisions(review=review, contest=contest),
     ):
-        yield overrides.with_decisions(
-            overrides.unjudged_content(), decisions, unproven, overrides.RequestedReviews((hostile, hostile))
+        yield states.with_decisions(
+            states.unjudged_content(), decisions, unproven, states.RequestedReviews((hostile, hostile))
         )
 
 

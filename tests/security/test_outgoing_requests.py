@@ -19,7 +19,7 @@ from tests.worker.judge.samples import dossier
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
 from tests.world.replies import accept
 from tests.world.world import World
-from worker.adapters.github.ci_checks import JOB_URL, JobLogs
+from worker.adapters.github.checks import JOB_URL, JobLogs
 from worker.adapters.github.client import app_access, token_access
 from worker.domain.dossier import Ci, CiCheck, CiState
 from worker.process import SystemClock
@@ -45,8 +45,8 @@ ALLOWED_MODULES: Final = {
     "app/web/setup.py": "ASSAY_GITHUB_API_URL",
     "app/web/webhooks.py": "waits, and opens no connection",
     "worker/adapters/github/client.py": "ASSAY_GITHUB_API_URL",
-    "worker/adapters/github/errors.py": "reads errors",
-    "worker/adapters/anthropic/model.py": "ANTHROPIC_BASE_URL",
+    "worker/adapters/github/errors_and_rate_limits.py": "reads errors",
+    "worker/adapters/anthropic.py": "ANTHROPIC_BASE_URL",
     "worker/adapters/git/git.py": "git, without protocols",
     "worker/dossier/tree_sitter.py": "our own interpreter",
     "worker/scheduling/queue.py": "REDIS_URL",

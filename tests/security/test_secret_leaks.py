@@ -14,8 +14,16 @@ from pydantic import SecretStr
 
 from tests.app.web.web_server import SECRET, SHA, WebServer, payload
 from tests.conversations.conftest import OpenWorld, anthropic_server, github, open_world
-from tests.worker.adapters.redis.store_samples import HEAD, REQUESTED_AT, pull_ref, settings_for
-from tests.worker.adapters.redis.test_lease_writes import CANARY_TOKEN, archive, ledger_entry_of, start_judging_new
+from tests.worker.adapters.redis.store_samples import (
+    CANARY_TOKEN,
+    HEAD,
+    REQUESTED_AT,
+    archive,
+    ledger_entry_of,
+    pull_ref,
+    settings_for,
+    start_judging_new,
+)
 from tests.worker.publishing.texts.samples import dossier
 from tests.world import aof
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
@@ -24,7 +32,7 @@ from tests.world.pull_requests import PullRequest
 from tests.world.redis import RedisServer
 from tests.world.replies import accept, reject
 from tests.world.world import World
-from worker.adapters.redis.records.documents import RedisNotes
+from worker.adapters.redis.documents import RedisNotes
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.check.author_comment import CommentJob, CommentRecord
 from worker.domain.check.overrides import Contest, Override, ReviewDecision

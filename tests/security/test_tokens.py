@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from tests.app.web.web_server import WebServer
-from tests.worker.adapters.redis.store_samples import HEAD, REQUESTED_AT, judge_request, pull_ref
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
+from tests.worker.adapters.redis.store_samples import HEAD, REQUESTED_AT, judge_request, ledger_entry_of, pull_ref
 from tests.worker.evaluation.stats.history import completed_event, outcome_entry
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store

@@ -120,7 +120,7 @@ class ModelReply:
 class Model(Protocol):
     """One language model. Raises Unavailable when it can't be reached or answers errors, after bounded retries.
 
-    One with a budget (`worker.adapters.anthropic.model`) also raises BudgetReached.
+    One with a budget (`worker.adapters.anthropic`) also raises BudgetReached.
     """
 
     @property

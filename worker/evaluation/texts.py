@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
 from worker.domain.verdict.verdict import Rubric
 from worker.publishing.texts.markdown import exact_line, one_line
-from worker.publishing.texts.overrides import decision_lines
 from worker.publishing.texts.phrases import count_phrase
+from worker.publishing.texts.states import decision_lines
 from worker.publishing.texts.terminal import Ink, TerminalPage, bar, display_width, sparkline, wrap_lines
 
 if TYPE_CHECKING:

@@ -32,9 +32,9 @@ from worker.domain.ports import CheckPublisher, CheckRegistry, Fence, JudgeReque
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, SubjectGone, Unavailable
 from worker.publishing.texts.check_run import GITHUB, check_content
-from worker.publishing.texts.overrides import RequestedReviews, unjudged_content, with_decisions
 from worker.publishing.texts.sarif import with_sarif_refusal
 from worker.publishing.texts.states import (
+    RequestedReviews,
     checks_page,
     closed_content,
     combine_content,
@@ -44,7 +44,9 @@ from worker.publishing.texts.states import (
     rate_limit_content,
     started_content,
     superseded_content,
+    unjudged_content,
     waiting_for_ci_content,
+    with_decisions,
     with_trigger_reason,
 )
 

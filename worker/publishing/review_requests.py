@@ -24,7 +24,7 @@ from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.dossier.diff import DiffError, diff_of
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.publishing.texts.check_run import conclusion
-from worker.publishing.texts.overrides import RequestedReviews
+from worker.publishing.texts.states import RequestedReviews
 
 LOG: Final = logging.getLogger(__name__)
 MAX_OWNERS: Final = 5

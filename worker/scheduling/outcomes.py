@@ -58,7 +58,7 @@ class OutcomePublisher(Protocol):
 
 
 class OutcomeStore(OutcomePublisher, Protocol):
-    """Outcomes and what they are found by (`worker.adapters.redis.records.outcomes`). Idempotent."""
+    """Outcomes and what they are found by (`worker.adapters.redis.outcomes`). Idempotent."""
 
     def outcomes_of(self, pull: PullRef) -> tuple[Outcome, ...]: ...
 

@@ -13,9 +13,9 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Final
 
-from worker.adapters.github.check_runs import GitHubChecks, GitHubPublishedRuns, GitHubScans
+from worker.adapters.github.checks import GitHubChecks, GitHubPublishedRuns, GitHubScans
 from worker.adapters.github.client import AppAccess, GitHubApi, app_access, key_api
-from worker.adapters.github.comments import GitHubCommandApi, GitHubComments, GitHubReactions
+from worker.adapters.github.collaborators import GitHubCommandApi, GitHubComments, GitHubReactions, GitHubReviewers
 from worker.adapters.github.installations import (
     GitHubDeliveries,
     GitHubListing,
@@ -24,9 +24,8 @@ from worker.adapters.github.installations import (
 )
 from worker.adapters.github.merge_groups import GitHubMergeGroups, GroupPullSource, group_external_id
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
-from worker.adapters.github.reviews import GitHubReviewers
 from worker.adapters.redis.cells import has_move, is_resident
-from worker.adapters.redis.records.records import RedisProgress
+from worker.adapters.redis.records import RedisProgress
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import SarifUpload
@@ -76,8 +75,7 @@ LOG: Final = logging.getLogger(__name__)
 PRELOADED_MODULES: Final = (
     "worker.adapters.redis.budget",
     "worker.adapters.redis.judging.check_runs",
-    "worker.adapters.redis.records.documents",
-    "worker.adapters.redis.judging.shared_heads",
+    "worker.adapters.redis.documents",
     "worker.domain.verdict.outcomes",
     "worker.judge.llm.opinions",
     "worker.judge.outcome_scores",

@@ -82,14 +82,14 @@ def count_opened_this_week(settings: Settings, repository: str) -> int:
 
 def price_model(name: str) -> Decimal | str:
     """What a typical verdict costs in dollars; a clause that says why that is not known."""
-    from worker.adapters.anthropic.prices import typical_cost, unpriced_text
+    from worker.adapters.model_prices import typical_cost, unpriced_text
 
     return typical_cost(name) or unpriced_text(name)
 
 
 def find_model_problem(access: ModelAccess) -> str | None:
     """Why the model can't be asked, as a clause."""
-    from worker.adapters.anthropic.model import check_key
+    from worker.adapters.anthropic import check_key
 
     price = price_model(access.name)
     return price if isinstance(price, str) else check_key(access)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from worker.adapters.redis.records.records import find_repositories
+from worker.adapters.redis.records import find_repositories
 from worker.adapters.redis.store import Store, open_store, with_store_url
 from worker.domain.judge_request import PullRef
 from worker.domain.model import InstallationId

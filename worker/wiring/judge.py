@@ -120,7 +120,7 @@ def open_model(settings: Settings, threshold: float, account: BudgetAccount | No
     if settings.model is None or threshold <= 0:
         yield None
         return
-    from worker.adapters.anthropic.model import AnthropicModel, BudgetedModel
+    from worker.adapters.anthropic import AnthropicModel, BudgetedModel
 
     model = AnthropicModel(settings.model)
     try:

@@ -61,7 +61,7 @@ def _run_budget(store: Store, terms: RejudgeTerms) -> Callable[[ModelBudget], Mo
 
 def prompt_meter(access: ModelAccess) -> CostMeter:
     """Measures what this model would be asked."""
-    from worker.adapters.anthropic.model import PromptMeter  # noqa: PLC0415 - only for a model
+    from worker.adapters.anthropic import PromptMeter  # noqa: PLC0415 - only for a model
 
     return PromptMeter(access)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from worker.adapters.redis.connection.embedded_server import FolderRole
-from worker.adapters.redis.connection.encryption import LACKS_KEY, RESTORE_HINT
+from worker.adapters.redis.encryption_and_tokens import LACKS_KEY, RESTORE_HINT
 from worker.adapters.redis.store import Store, open_store, wait_for_redis, with_store_url
 from worker.domain.check.wait_status import WaitStatus, find_wait_status
 from worker.domain.model import InstallationId, Sha
@@ -15,7 +15,7 @@ from worker.domain.verdict.verdict import VersionedRubric
 from worker.settings import Settings
 
 if TYPE_CHECKING:
-    from worker.adapters.redis.records.records import RepositoryHoldings
+    from worker.adapters.redis.records import RepositoryHoldings
 
 __all__ = [
     "LACKS_KEY",
@@ -37,7 +37,7 @@ def read_wait_status(
     store: Store, repository: str, sha: Sha, within: Collection[InstallationId] | None = None
 ) -> WaitStatus:
     """The verdict on a commit, or what it waits for; *within* these installations, None: all. Raises Unavailable."""
-    from worker.adapters.redis.judging.wait_status import find_seen_pulls
+    from worker.adapters.redis.records import find_seen_pulls
 
     return find_wait_status(find_seen_pulls(store, repository, sha, within), sha)
 
@@ -65,6 +65,6 @@ def move_installation(
 
 def is_version_reused(first: VersionedRubric, other: VersionedRubric) -> bool:
     """Whether two rubrics have one version and are not the same."""
-    from worker.adapters.redis.records import documents
+    from worker.adapters.redis import documents
 
     return documents.is_version_reused(first, other)

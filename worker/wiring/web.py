@@ -9,7 +9,7 @@ from worker.adapters.redis.connection.async_client import AsyncRedisClient
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.judging.inbox import append_delivery
 from worker.adapters.redis.judging.merge_groups import RedisMergeGroups
-from worker.adapters.redis.records.records import add_repositories
+from worker.adapters.redis.records import add_repositories
 from worker.domain.model import InstallationId
 from worker.wiring.store import Store
 

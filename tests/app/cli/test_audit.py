@@ -8,8 +8,7 @@ import pytest
 
 from app.cli.parser import Exit
 from tests.app.cli.assay_command import run_accepted, run_command
-from tests.worker.adapters.redis.store_samples import pull_ref
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
+from tests.worker.adapters.redis.store_samples import ledger_entry_of, pull_ref, start_judging_new
 from worker.adapters.redis.store import Store
 from worker.domain.model import EvalId, InstallationId
 from worker.domain.verdict.verdict import SubjectKind

@@ -9,7 +9,7 @@ import pytest
 from app.cli.parser import Exit
 from tests.app.cli.assay_command import run_command
 from worker.errors import InputError
-from worker.publishing.texts.config import reference, schema
+from worker.publishing.texts.cli_reports import reference, schema
 
 run_config = partial(run_command, "config")
 

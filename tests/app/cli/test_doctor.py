@@ -16,7 +16,7 @@ from worker.adapters.github.doctor import AppKeyReport, AppReport
 from worker.adapters.github.responses import AppView
 from worker.domain.config.github_app import AppInstallation, OptIn, requested_permissions
 from worker.process import SystemClock
-from worker.publishing.texts.doctor import DoctorFinding, Health, doctor_report, is_healthy
+from worker.publishing.texts.cli_reports import DoctorFinding, Health, doctor_report, is_healthy
 from worker.publishing.texts.terminal import TerminalPage
 from worker.settings import Settings
 from worker.wiring.doctor import StoreReport

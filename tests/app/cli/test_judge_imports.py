@@ -30,7 +30,6 @@ ONLY_FOR = {
     "a checkout": (
         "worker.adapters.git.checkout",
         "worker.adapters.git.git",
-        "worker.adapters.git.changes",
         "worker.adapters.git.example_repository",
     ),
     "a report of CI": ("worker.adapters.git.junit", "xml"),

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tests.app.cli.assay_command import run_accepted
-from tests.worker.adapters.redis.store_samples import judge_request, pull_ref
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
+from tests.worker.adapters.redis.store_samples import judge_request, ledger_entry_of, pull_ref, start_judging_new
 from tests.worker.evaluation.stats.history import (
     HOUR,
     INSTALLATION,

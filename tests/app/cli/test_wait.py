@@ -13,11 +13,19 @@ from app.cli import wait as commands_wait
 from app.cli.parser import Exit
 from tests.app.cli.assay_command import environment, run_command
 from tests.app.web.web_server import WebServer
-from tests.worker.adapters.redis.store_samples import HEAD, KEY, NEWER, REQUESTED_AT, judge_request, pull_ref
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
+from tests.worker.adapters.redis.store_samples import (
+    HEAD,
+    KEY,
+    NEWER,
+    REQUESTED_AT,
+    judge_request,
+    ledger_entry_of,
+    pull_ref,
+    start_judging_new,
+)
 from tests.world.redis import RedisServer
+from worker.adapters.redis.encryption_and_tokens import RedisTokens
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.check.overrides import Override
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.model import InstallationId

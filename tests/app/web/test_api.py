@@ -20,15 +20,16 @@ from tests.worker.adapters.redis.store_samples import (
     REQUESTED_AT,
     close_pull_request,
     judge_request,
+    ledger_entry_of,
     pull_ref,
+    start_judging_new,
 )
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
 from tests.worker.evaluation.stats.history import INSTALLATION, NOON, completed_event, outcome_entry
 from tests.worker.judge.samples import ledger_entry
 from tests.worker.publishing.texts.samples import accepted, rejected
 from worker.adapters.redis import keys
+from worker.adapters.redis.encryption_and_tokens import RedisTokens
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.judge_request import PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits

@@ -13,7 +13,7 @@ import pytest
 from tests.worker.evaluation.bench import samples
 from tests.worker.evaluation.bench.samples import UNREACHABLE_MODEL, row
 from tests.worker.judge.samples import ScriptedModel, judge_context
-from worker.adapters.anthropic.prices import prompt_bytes, worst_case
+from worker.adapters.model_prices import prompt_bytes, worst_case
 from worker.domain.ports import Prompt
 from worker.dossier.tree_sitter import SANDBOX
 from worker.errors import InputError, Unavailable
@@ -135,7 +135,7 @@ def test_forecast_prices_questions_without_asking(tmp_path: Path) -> None:
 
 
 def test_prompt_costs_at_most_two_attempts() -> None:
-    from worker.adapters.anthropic.model import max_output_tokens  # noqa: PLC0415 - loads the SDK
+    from worker.adapters.anthropic import max_output_tokens  # noqa: PLC0415 - loads the SDK
 
     prompt = Prompt(system="s", turns=("t",), schema={}, version="1", reply_tokens=100)
     meter, size = prompt_meter(UNREACHABLE_MODEL), prompt_bytes(prompt)

@@ -9,9 +9,12 @@ import pytest
 
 from app.cli.doctor import doctor
 from app.cli.parser import build_parser
-from tests.worker.adapters.redis.store_samples import KEY, expire_lease, judge_request, pull_ref
-from tests.worker.adapters.redis.test_event_stream import evaluation_started, event_kinds, expire_evaluation_deadlines
-from tests.worker.adapters.redis.test_lease_writes import start_judging_new
+from tests.worker.adapters.redis.store_samples import KEY, expire_lease, judge_request, pull_ref, start_judging_new
+from tests.worker.adapters.redis.test_ledger_and_events import (
+    evaluation_started,
+    event_kinds,
+    expire_evaluation_deadlines,
+)
 from tests.worker.evaluation.bench.samples import STUB
 from tests.worker.evaluation.live_judging import AssayCommand, dossier, events, local_dependencies, rubric
 from tests.world.redis import RedisServer

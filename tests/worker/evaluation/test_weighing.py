@@ -23,7 +23,7 @@ from tests.worker.evaluation.bench.samples import DONE, STUB
 from tests.worker.evaluation.live_judging import ROOT, AssayCommand, events, read_survey, rubric, terms
 from tests.worker.scheduling.test_merge_queue import DIFF, NUMBER, OTHER, GroupGitHub, GroupServices
 from worker.adapters.redis import keys
-from worker.adapters.redis.records.outcomes import RedisOutcomes
+from worker.adapters.redis.outcomes import RedisOutcomes
 from worker.adapters.redis.store import Store
 from worker.domain.dossier import CiCheck
 from worker.domain.github_events import PullRequestEventKind

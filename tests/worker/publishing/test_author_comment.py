@@ -6,8 +6,14 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.store_samples import HEAD, NEWER, judge_request, pull_ref
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
+from tests.worker.adapters.redis.store_samples import (
+    HEAD,
+    NEWER,
+    judge_request,
+    ledger_entry_of,
+    pull_ref,
+    start_judging_new,
+)
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import AuthorMessage, CommentJob, CommentRecord, comment_marker

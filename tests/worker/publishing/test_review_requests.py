@@ -24,7 +24,7 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, Verdict
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.publishing.review_requests import CodeOwnership, ReviewRequests, changed_paths
-from worker.publishing.texts.overrides import RequestedReviews
+from worker.publishing.texts.states import RequestedReviews
 
 HEAD = "a" * 40
 NEEDS_ONE = abstained(AbstainReason.NEEDS_HUMAN)

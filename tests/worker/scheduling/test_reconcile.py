@@ -18,7 +18,7 @@ from tests.worker.adapters.redis.store_samples import (
 )
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
-from worker.adapters.redis.records.records import MOST_TIMES, RedisProgress, add_repositories, find_repositories
+from worker.adapters.redis.records import MOST_TIMES, RedisProgress, add_repositories, find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.github_events import DeliveryAttempt, OpenPull, OpenRepository, Repository, RepositoryAdded
 from worker.domain.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger

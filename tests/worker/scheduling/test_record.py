@@ -22,7 +22,7 @@ from tests.worker.judge.samples import (
 from tests.worker.publishing.texts.samples import accepted
 from tests.worker.publishing.texts.samples import dossier as stored
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.encryption import Codec
+from worker.adapters.redis.encryption_and_tokens import Codec
 from worker.adapters.redis.store import Store
 from worker.domain.dossier import Ci, CiCheck, CiState, Dossier
 from worker.domain.judge_request import PullRef

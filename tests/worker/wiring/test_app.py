@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from tests.worker.adapters.redis.store_samples import pull_ref, settings_for
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
+from tests.worker.adapters.redis.store_samples import ledger_entry_of, pull_ref, settings_for, start_judging_new
 from tests.worker.evaluation.stats.history import HOUR, INSTALLATION, NOON, completed_event
 from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
-from worker.adapters.redis.records.records import RedisUninstallations
+from worker.adapters.redis.records import RedisUninstallations
 from worker.adapters.redis.store import Store
 from worker.domain.model import EvalId, InstallationId
 from worker.process import SystemClock

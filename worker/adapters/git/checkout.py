@@ -13,20 +13,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from worker.adapters.git.changes import (
+from worker.adapters.git.git import (
     FOLDER,
     SUBMODULE,
+    GitFailedError,
     GitFileChange,
+    GitRepository,
     changes_between,
     commits_between,
     diff_between,
     entries_at,
     find_reverted_commit,
     look_up_at,
+    open_repository,
     paths_at,
     texts_of,
 )
-from worker.adapters.git.git import GitFailedError, GitRepository, open_repository
 from worker.domain.config.config import CONFIG_PATH, CONFIG_PATHS
 from worker.domain.dossier import (
     Ci,

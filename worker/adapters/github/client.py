@@ -21,16 +21,17 @@ from githubkit.exception import CacheUnsupportedError, GitHubException, RequestE
 from httpx import HTTPError, Request
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from worker.adapters.github.errors import (
+from worker.adapters.github.errors_and_rate_limits import (
     GITHUB,
     CredentialRefused,
+    RequestBudget,
+    RequestPriority,
     SecondaryRateLimited,
     TransientOutage,
     reset_time,
     translate_error,
     translate_graphql_errors,
 )
-from worker.adapters.github.rate_limits import RequestBudget, RequestPriority
 from worker.adapters.github.responses import GraphAnswer
 from worker.adapters.redis import keys
 from worker.domain.model import InstallationId, RepositoryName

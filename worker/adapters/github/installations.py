@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 from pydantic import AliasPath, Field
 
-from worker.adapters.github.ci_checks import required_checks
+from worker.adapters.github.checks import required_checks
 from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi, name_variables
-from worker.adapters.github.errors import GitHubBadRequest
+from worker.adapters.github.errors_and_rate_limits import GitHubBadRequest, RequestPriority
 from worker.adapters.github.pull_request_query import (
     ACTOR_FRAGMENT,
     BLOB_FRAGMENT,
@@ -20,7 +20,6 @@ from worker.adapters.github.pull_request_query import (
 )
 from worker.adapters.github.pull_request_texts import config_texts, may_have_default
 from worker.adapters.github.pull_requests import login_of, to_commits
-from worker.adapters.github.rate_limits import RequestPriority
 from worker.adapters.github.responses import (
     DEFAULTS_ALIAS,
     ActorResponse,
@@ -31,6 +30,7 @@ from worker.adapters.github.responses import (
     PullCommit,
     PullQueryResponse,
     PullState,
+    RepositoriesQueryResponse,
     RestResponse,
     RuledRefResponse,
 )
@@ -235,12 +235,6 @@ class GitHubRepositories:
         empty = ListedPullsResponse.model_validate({"pullRequests": {}})
         named = [answer.get(f"repository_{at}") for at in range(len(wanted))]
         return [(ListedPullsResponse.model_validate(listed) if listed else empty).pull_requests for listed in named]
-
-
-class RepositoriesQueryResponse(RestResponse):
-    """One field for each alias."""
-
-    model_config = {"extra": "allow"}  # noqa: RUF012 - pydantic's own way
 
 
 MOST_DELIVERY_PAGES: Final = 40

@@ -3,12 +3,12 @@
 The pull request is read by its number, not searched by the group's commit. Only check runs of our own App count.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
+from worker.adapters.github.checks import newest_published
 from worker.adapters.github.client import DIFF, GitHubAccess, GitHubApi
-from worker.adapters.github.errors import DiffTooLarge
-from worker.adapters.github.pull_request_query import OwnRunResponse, PullQueries
+from worker.adapters.github.errors_and_rate_limits import DiffTooLarge
+from worker.adapters.github.pull_request_query import PullQueries
 from worker.adapters.github.pull_request_texts import PatchedDiff
 from worker.adapters.github.pull_requests import GitHubPullSource, PullReader, ReadOptions
 from worker.adapters.github.responses import CheckRunsPage, GraphContext, GraphPull
@@ -70,20 +70,6 @@ class GitHubMergeGroups:
 
     def _api(self, group: MergeGroup) -> GitHubApi:
         return self._access.api(group.installation_id)
-
-
-def newest_published(runs: Sequence[OwnRunResponse], number: int) -> PublishedCheckRun | None:
-    """The newest run of this pull request. Raises ValueError for a run whose URL does not end in its id."""
-    published = (
-        PublishedCheckRun(
-            CheckRunId(int(run.url.partition("?")[0].rpartition("/")[2])),
-            run.conclusion.lower() if run.status == "COMPLETED" and run.conclusion else None,
-            run.title or "",
-        )
-        for run in runs
-        if run.external_id == external_id(number)
-    )
-    return max(published, key=lambda run: run.check, default=None)
 
 
 class GroupPullSource(GitHubPullSource):

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import quote
 
-from worker.adapters.github.ci_checks import CiContext, OwnChecks, ci_of
+from worker.adapters.github.checks import CiContext, OwnChecks, ci_of
 from worker.adapters.github.client import DIFF, GitHubApi, token_access
-from worker.adapters.github.errors import DiffTooLarge
+from worker.adapters.github.errors_and_rate_limits import DiffTooLarge
 from worker.adapters.github.pull_request_texts import texts_to_read
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.responses import (

@@ -11,8 +11,8 @@ from typing import Final, Protocol, TypeVar
 from pydantic import AliasPath, Field
 
 from worker.adapters.github.client import GitHubApi, name_variables, parse_or_outage
+from worker.adapters.github.errors_and_rate_limits import RequestPriority
 from worker.adapters.github.pull_request_texts import BATCH_SIZE, may_have_default, texts_to_read
-from worker.adapters.github.rate_limits import RequestPriority
 from worker.adapters.github.responses import (
     DEFAULTS_ALIAS,
     ActorResponse,

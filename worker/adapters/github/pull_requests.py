@@ -12,7 +12,7 @@ from math import inf
 from typing import Final
 from urllib.parse import urlsplit
 
-from worker.adapters.github.ci_checks import (
+from worker.adapters.github.checks import (
     CiContext,
     JobLogs,
     OwnChecks,
@@ -22,7 +22,8 @@ from worker.adapters.github.ci_checks import (
     reports_of,
 )
 from worker.adapters.github.client import DIFF, ApiCall, GitHubAccess, GitHubApi
-from worker.adapters.github.errors import DiffTooLarge
+from worker.adapters.github.collaborators import read_role
+from worker.adapters.github.errors_and_rate_limits import DiffTooLarge
 from worker.adapters.github.pull_request_query import (
     DossierMemory,
     PrefetchedTexts,
@@ -64,7 +65,6 @@ from worker.adapters.github.responses import (
     PullCommit,
     PullState,
 )
-from worker.adapters.github.reviews import read_role
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.command_permissions import Role, roles_from
 from worker.domain.config.config import CONFIG_PATHS

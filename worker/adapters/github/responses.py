@@ -49,9 +49,6 @@ class GraphAnswer(RestResponse):
     errors: tuple[GraphError, ...] = ()
 
 
-# --- GraphQL: one pull request ----------------------------------------------------------------------------
-
-
 class PageInfo(GraphResponse):
     has_next_page: bool = False
     has_previous_page: bool = False
@@ -257,7 +254,10 @@ class TextsQueryResponse(GraphResponse):
     owners_default: BlobResponse | None = Field(default=None, validation_alias=AliasPath(DEFAULTS_ALIAS, "object"))
 
 
-# --- REST -------------------------------------------------------------------------------------------------
+class RepositoriesQueryResponse(RestResponse):
+    """One field for each alias."""
+
+    model_config = {"extra": "allow"}
 
 
 class CreatedRunResponse(RestResponse):

@@ -29,8 +29,8 @@ from worker.adapters.redis.connection.client import (
     text,
     whole,
 )
-from worker.adapters.redis.connection.encryption import LACKS_KEY
 from worker.adapters.redis.connection.transactions import Command, Operation, Transaction, run, write_all
+from worker.adapters.redis.encryption_and_tokens import LACKS_KEY
 from worker.adapters.redis.judging.state import CHECK_QUEUES, DUE_QUEUES
 from worker.adapters.redis.keys import Key
 from worker.domain.model import EvalId, InstallationId

@@ -22,7 +22,6 @@ from worker.adapters.redis.connection.client import (
     text,
     whole,
 )
-from worker.adapters.redis.connection.encryption import Codec
 from worker.adapters.redis.connection.transactions import (
     Command,
     Operation,
@@ -32,6 +31,7 @@ from worker.adapters.redis.connection.transactions import (
     read_due,
     write_all,
 )
+from worker.adapters.redis.encryption_and_tokens import Codec
 from worker.adapters.redis.judging.intake import milliseconds
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,

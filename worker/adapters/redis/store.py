@@ -16,12 +16,11 @@ from pydantic import SecretStr
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, RedisRefused, field_values, text, whole
 from worker.adapters.redis.connection.embedded_server import OLDEST_VERSION, FolderRole, open_embedded_server
-from worker.adapters.redis.connection.encryption import Codec, key_of, ring_of
+from worker.adapters.redis.encryption_and_tokens import Codec, RedisVault, key_of, ring_of
 from worker.adapters.redis.judging.pull_requests import RedisPullRequests
 from worker.adapters.redis.keys import COMMENT_JOBS, SCANS
+from worker.adapters.redis.ledger_and_events import RedisArchive, RedisEvents, RedisLedger
 from worker.adapters.redis.pauses import RedisPauses
-from worker.adapters.redis.records.event_stream import RedisEvents
-from worker.adapters.redis.records.ledger import RedisArchive, RedisLedger, RedisVault
 from worker.domain.pattern import pattern
 from worker.errors import SettingError, Unavailable
 from worker.settings import Settings, Timing, malformed_setting
@@ -31,12 +30,7 @@ if TYPE_CHECKING:
 
     from worker.adapters.redis.budget import RedisBudget, RedisRates, RedisRunBudget
     from worker.adapters.redis.delayed_queue import RedisCommandQueue, RedisPullRequestEventQueue, RedisTaskQueue
-    from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
-    from worker.adapters.redis.judging.inbox import RedisInbox
-    from worker.adapters.redis.judging.merge_groups import RedisMergeGroups
-    from worker.adapters.redis.judging.shared_heads import RedisSharedHeads
-    from worker.adapters.redis.pauses import RedisPausedHeads
-    from worker.adapters.redis.records.documents import (
+    from worker.adapters.redis.documents import (
         RedisConfigs,
         RedisDecisions,
         RedisDemotions,
@@ -44,15 +38,19 @@ if TYPE_CHECKING:
         RedisScanNotes,
         RubricVersions,
     )
-    from worker.adapters.redis.records.metrics import RedisMeasures
-    from worker.adapters.redis.records.outcomes import RedisOutcomes
-    from worker.adapters.redis.records.records import (
+    from worker.adapters.redis.encryption_and_tokens import RedisSetup, RedisTokens
+    from worker.adapters.redis.judging.check_runs import RedisCheckRegistry, RedisSharedHeads
+    from worker.adapters.redis.judging.inbox import RedisInbox
+    from worker.adapters.redis.judging.merge_groups import RedisMergeGroups
+    from worker.adapters.redis.metrics import RedisMeasures
+    from worker.adapters.redis.outcomes import RedisOutcomes
+    from worker.adapters.redis.pauses import RedisPausedHeads
+    from worker.adapters.redis.records import (
         AddedRepositoryQueue,
         RedisFirstSeen,
         RedisRecords,
         RedisUninstallations,
     )
-    from worker.adapters.redis.tokens import RedisSetup, RedisTokens
     from worker.domain.check.author_comment import CommentJob
     from worker.domain.check.check_run import SarifUpload
     from worker.domain.lifecycle.work import PendingWork
@@ -121,7 +119,7 @@ class Store:
     @property
     def outcomes(self) -> "RedisOutcomes":
         """Outcomes of pull requests."""
-        from worker.adapters.redis.records.outcomes import RedisOutcomes  # noqa: PLC0415 - unused on a laptop
+        from worker.adapters.redis.outcomes import RedisOutcomes  # noqa: PLC0415 - unused on a laptop
 
         return RedisOutcomes(self.client, self.codec, self.timing, self.lookahead_events, self.event_retention)
 
@@ -150,7 +148,7 @@ class Store:
     @property
     def author_comments(self) -> "RedisNotes":
         """State of the comments for authors."""
-        from worker.adapters.redis.records.documents import RedisNotes  # noqa: PLC0415 - as above
+        from worker.adapters.redis.documents import RedisNotes  # noqa: PLC0415 - as above
 
         return RedisNotes(self.client)
 
@@ -165,21 +163,21 @@ class Store:
     @property
     def scan_notes(self) -> "RedisScanNotes":
         """Results of SARIF uploads."""
-        from worker.adapters.redis.records.documents import RedisScanNotes  # noqa: PLC0415 - as above
+        from worker.adapters.redis.documents import RedisScanNotes  # noqa: PLC0415 - as above
 
         return RedisScanNotes(self.client)
 
     @property
     def decisions(self) -> "RedisDecisions":
         """Human decisions about heads."""
-        from worker.adapters.redis.records.documents import RedisDecisions  # noqa: PLC0415 - unused on a laptop
+        from worker.adapters.redis.documents import RedisDecisions  # noqa: PLC0415 - unused on a laptop
 
         return RedisDecisions(self.client, self.codec)
 
     @property
     def configs(self) -> "RedisConfigs":
         """Last valid configurations."""
-        from worker.adapters.redis.records.documents import RedisConfigs  # noqa: PLC0415 - a laptop reads the file itself
+        from worker.adapters.redis.documents import RedisConfigs  # noqa: PLC0415 - a laptop reads the file itself
 
         return RedisConfigs(self.client, self.codec)
 
@@ -197,21 +195,21 @@ class Store:
     @property
     def measures(self) -> "RedisMeasures":
         """Figures of `/metrics`."""
-        from worker.adapters.redis.records.metrics import RedisMeasures  # noqa: PLC0415 - unused on a laptop
+        from worker.adapters.redis.metrics import RedisMeasures  # noqa: PLC0415 - unused on a laptop
 
         return RedisMeasures(self.client)
 
     @property
     def added_repositories(self) -> "AddedRepositoryQueue":
         """Recently added repositories."""
-        from worker.adapters.redis.records.records import AddedRepositoryQueue  # noqa: PLC0415 - unused on a laptop
+        from worker.adapters.redis.records import AddedRepositoryQueue  # noqa: PLC0415 - unused on a laptop
 
         return AddedRepositoryQueue(self.client, self.timing)
 
     @property
     def first_seen(self) -> "RedisFirstSeen":
         """When the App first saw each repository."""
-        from worker.adapters.redis.records.records import RedisFirstSeen  # noqa: PLC0415 - unused on a laptop
+        from worker.adapters.redis.records import RedisFirstSeen  # noqa: PLC0415 - unused on a laptop
 
         return RedisFirstSeen(self.client)
 
@@ -224,7 +222,7 @@ class Store:
     @property
     def shared_heads(self) -> "RedisSharedHeads":
         """Published states of pull requests that share a commit."""
-        from worker.adapters.redis.judging.shared_heads import RedisSharedHeads  # noqa: PLC0415 - as above
+        from worker.adapters.redis.judging.check_runs import RedisSharedHeads  # noqa: PLC0415 - as above
 
         return RedisSharedHeads(self.client, self.codec, self.timing)
 
@@ -236,33 +234,33 @@ class Store:
 
     def uninstallations(self) -> "RedisUninstallations":
         """Uninstalled installations whose data is to be deleted."""
-        from worker.adapters.redis.records.records import RedisUninstallations  # noqa: PLC0415 - not needed by a judge
+        from worker.adapters.redis.records import RedisUninstallations  # noqa: PLC0415 - not needed by a judge
 
         return RedisUninstallations(self.client, timedelta(seconds=self.timing.forget_after))
 
     def tokens(self) -> "RedisTokens":
         """Tokens with read access to the figures."""
-        from worker.adapters.redis.tokens import RedisTokens  # noqa: PLC0415 - not needed by a judge
+        from worker.adapters.redis.encryption_and_tokens import RedisTokens  # noqa: PLC0415 - not needed by a judge
 
         return RedisTokens(self.client)
 
     def setup(self) -> "RedisSetup":
         """Access to creating the GitHub App."""
-        from worker.adapters.redis.tokens import RedisSetup  # noqa: PLC0415 - only while there is no App
+        from worker.adapters.redis.encryption_and_tokens import RedisSetup  # noqa: PLC0415 - only while there is no App
 
         return RedisSetup(self.client)
 
     @property
     def rubrics(self) -> "RubricVersions":
         """Content of each rubric version."""
-        from worker.adapters.redis.records.documents import RubricVersions  # noqa: PLC0415 - unused on a laptop
+        from worker.adapters.redis.documents import RubricVersions  # noqa: PLC0415 - unused on a laptop
 
         return RubricVersions(self.client)
 
     @property
     def demotions(self) -> "RedisDemotions":
         """Demoted signals of an installation."""
-        from worker.adapters.redis.records.documents import RedisDemotions  # noqa: PLC0415 - a laptop has none
+        from worker.adapters.redis.documents import RedisDemotions  # noqa: PLC0415 - a laptop has none
 
         return RedisDemotions(self.client)
 
@@ -274,7 +272,7 @@ class Store:
 
     def records(self) -> "RedisRecords":
         """Records by eval id and by repository, for reading and deletion."""
-        from worker.adapters.redis.records.records import RedisRecords  # noqa: PLC0415 - not needed by a judge
+        from worker.adapters.redis.records import RedisRecords  # noqa: PLC0415 - not needed by a judge
 
         return RedisRecords(self.client, self.codec)
 

@@ -27,7 +27,7 @@ from worker.domain.verdict.verdict import Abstain, Accept, Reject, Side, Subject
 from worker.judge.task_judgement import TaskJudgement
 from worker.publishing.texts import phrases
 from worker.publishing.texts.markdown import exact_line, one_line, visible
-from worker.publishing.texts.overrides import decision_lines
+from worker.publishing.texts.states import decision_lines
 from worker.publishing.texts.terminal import DECISION_INKS, Ink, TerminalPage, label_row, quote_lines, wrap_lines
 
 LABEL_COLUMNS: Final = 12

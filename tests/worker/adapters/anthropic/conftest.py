@@ -10,7 +10,7 @@ from pytest_httpserver import HTTPServer
 from tests.world.fake_anthropic import FakeAnthropic
 
 if TYPE_CHECKING:
-    from worker.adapters.anthropic.model import AnthropicModel, BudgetedModel
+    from worker.adapters.anthropic import AnthropicModel, BudgetedModel
     from worker.domain.judge_request import PullRef
     from worker.domain.ports import ModelBudget
     from worker.settings import ModelAccess
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 def anthropic_model(
     access: "ModelAccess", sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
 ) -> "AnthropicModel":
-    from worker.adapters.anthropic.model import AnthropicModel  # noqa: PLC0415 - loads the SDK, which takes a second
+    from worker.adapters.anthropic import AnthropicModel  # noqa: PLC0415 - loads the SDK, which takes a second
 
     return AnthropicModel(access, sleep=sleep, clock=clock)
 
 
 def with_budget(model: "AnthropicModel", budget: "ModelBudget", account: "PullRef") -> "BudgetedModel":
-    from worker.adapters.anthropic.model import BudgetedModel  # noqa: PLC0415 - as above
+    from worker.adapters.anthropic import BudgetedModel  # noqa: PLC0415 - as above
 
     return BudgetedModel(model, budget, account)
 
 
 def examine_key(access: "ModelAccess") -> str | None:
-    from worker.adapters.anthropic.model import check_key  # noqa: PLC0415 - as above
+    from worker.adapters.anthropic import check_key  # noqa: PLC0415 - as above
 
     return check_key(access)
 

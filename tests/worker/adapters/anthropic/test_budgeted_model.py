@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from tests.worker.adapters.anthropic.conftest import anthropic_model, with_budget
 from tests.world.fake_anthropic import FakeAnthropic
-from worker.adapters.anthropic.prices import FRAMING_BYTES, unpriced_text, worst_case
+from worker.adapters.model_prices import FRAMING_BYTES, unpriced_text, worst_case
 from worker.domain.judge_request import PullRef
 from worker.domain.model import InstallationId, RepositoryId
 from worker.domain.ports import Prompt
@@ -20,7 +20,7 @@ from worker.errors import BudgetReached, Unavailable
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:
-    from worker.adapters.anthropic.model import BudgetedModel
+    from worker.adapters.anthropic import BudgetedModel
 
 PAYER = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=12)
 PROMPT = Prompt("You judge.", ("The change: ä.",), {"type": "object"}, "v")
@@ -205,7 +205,7 @@ def test_reply_is_returned_when_the_budget_cannot_settle(
     budget.is_down_for = "settle"
     script.reply_with({})
     assert model.ask(PROMPT).cost_usd == PAID
-    assert [record.getMessage() for record in caplog.records if record.name == "worker.adapters.anthropic.model"] == [
+    assert [record.getMessage() for record in caplog.records if record.name == "worker.adapters.anthropic"] == [
         f"reservation of {WORST:f} dollars not released: Redis is unavailable: no answer"
     ]
 

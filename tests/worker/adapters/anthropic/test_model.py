@@ -25,7 +25,7 @@ from worker.judge.llm.reply_schema import reply_schema
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:
-    from worker.adapters.anthropic.model import AnthropicModel
+    from worker.adapters.anthropic import AnthropicModel
 
 KEY = "sk-ant-canary-0123456789"
 PROMPT = Prompt(

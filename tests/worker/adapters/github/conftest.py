@@ -20,7 +20,7 @@ from pydantic import SecretStr
 
 from tests.world.contract import find_violations
 from tests.world.fake_github import Exchange, FakeGitHub
-from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks
+from worker.adapters.github.checks import GitHubCheckRuns, GitHubChecks
 from worker.adapters.github.client import AppAccess, app_access
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger

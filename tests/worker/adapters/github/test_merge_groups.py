@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.worker.adapters.github.conftest import INSTALLATION, FakeRepo, OpenedPull
-from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks
+from worker.adapters.github.checks import GitHubCheckRuns, GitHubChecks
 from worker.adapters.github.client import AppAccess
 from worker.adapters.github.merge_groups import GitHubMergeGroups, GroupPullSource, group_external_id
 from worker.adapters.github.pull_requests import make_read_options

@@ -10,7 +10,7 @@ import pytest
 from tests.worker.adapters.github.conftest import CHANGE, FakeRepo, OpenedPull
 from tests.world.fake_github import FakeGitHub
 from worker.adapters.github.client import AppAccess
-from worker.adapters.github.errors import is_optional
+from worker.adapters.github.errors_and_rate_limits import is_optional
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.responses import GraphError
 from worker.domain.dossier import (

@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Any, Final
 
-from tests.worker.adapters.redis.store_samples import HEAD, REQUESTED_AT, pull_ref, start_judging_new
-from tests.worker.adapters.redis.test_lease_writes import audit_record
+from tests.worker.adapters.redis.store_samples import HEAD, REQUESTED_AT, audit_record, pull_ref, start_judging_new
 from tests.worker.publishing.texts.samples import accepted, dossier
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store

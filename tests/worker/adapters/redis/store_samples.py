@@ -10,17 +10,19 @@ from typing import Any, Final, TypeVar
 
 from pydantic import SecretStr
 
-from tests.worker.publishing.texts.samples import rejected
+from tests.worker.publishing.texts.samples import dossier, rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import whole
 from worker.adapters.redis.connection.transactions import run
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
+from worker.domain.dossier import Dossier
 from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchedJob, DispatchLimits, LeasedJob
-from worker.domain.model import Fingerprint, Sha
+from worker.domain.model import EvalId, Fingerprint, Sha
+from worker.domain.verdict.audit import AuditRecord, JudgeSettings, Stage, Step
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Verdict
 from worker.settings import Settings, Timing
@@ -28,6 +30,8 @@ from worker.settings import Settings, Timing
 REQUESTED_AT: Final = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
 HEAD, NEWER = "1" * 40, "2" * 40
 KEY: Final = SecretStr(base64.b64encode(b"k" * 32).decode())
+CANARY_LINE: Final = "    return canary_in_the_source_7f3a()"
+CANARY_TOKEN: Final = b"ghs_canaryTokenOfTheInstallation"
 DELIVERIES: Final = count(1)
 CALLS: Final = count(1)
 T = TypeVar("T")
@@ -97,6 +101,22 @@ def ledger_entry(verdict: Verdict, fence: int, head_sha: Sha = HEAD) -> LedgerEn
         diff_summary="1 file, +1 -0",
         verdict=verdict,
     )
+
+
+def ledger_entry_of(eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
+    verdict = rejected(eval_id=EvalId(eval_id), concern=f"`{CANARY_LINE}` is never implemented.", **changes)
+    return ledger_entry(verdict, fence)
+
+
+def audit_record(eval_id: str) -> AuditRecord:
+    settings = JudgeSettings("default 1", "sha256:r", "sha256:p", 0.7, None, None)
+    return AuditRecord(EvalId(eval_id), settings, (Step(Stage.RULING, "reject", CANARY_LINE),))
+
+
+def archive(store: Store, entry: LedgerEntry, of: Dossier | None = None) -> Dossier:
+    source = of or dossier(diff=CANARY_LINE)
+    store.archive.store(pull_ref(), entry, source, audit_record(entry.eval_id))
+    return source
 
 
 def record_verdict(store: Store) -> None:

@@ -19,7 +19,7 @@ from tests.worker.adapters.redis.store_samples import (
 from tests.worker.adapters.redis.test_lease_writes import dependencies
 from tests.worker.publishing.texts.samples import dossier
 from worker.adapters.redis import keys
-from worker.adapters.redis.records.documents import MOST_ANSWERS
+from worker.adapters.redis.documents import MOST_ANSWERS
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentRecord
 from worker.domain.check.check_run import UploadedSarif, UploadRefusal

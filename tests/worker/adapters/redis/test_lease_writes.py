@@ -11,10 +11,13 @@ import pytest
 from pydantic import SecretStr
 
 from tests.worker.adapters.redis.store_samples import (
+    CANARY_TOKEN,
     KEY,
+    archive,
+    audit_record,
     expire_lease,
     judge_request,
-    ledger_entry,
+    ledger_entry_of,
     make_due,
     pull_ref,
     require,
@@ -22,7 +25,7 @@ from tests.worker.adapters.redis.store_samples import (
     start_judging_new,
     ttl_s,
 )
-from tests.worker.publishing.texts.samples import dossier, rejected
+from tests.worker.publishing.texts.samples import dossier
 from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
@@ -31,7 +34,6 @@ from worker.domain.dossier import ConfigOrigin, Dossier
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import PullRequestLease
 from worker.domain.model import EvalId, hash_base
-from worker.domain.verdict.audit import AuditRecord, JudgeSettings, Stage, Step
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unreadable
 from worker.judge.context import JudgeContext
@@ -40,14 +42,6 @@ from worker.process import SystemClock
 from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, NullStatusReporter, assemble
 from worker.scheduling.record import VerdictRecorder
 from worker.wiring.cli import RecordedSource
-
-CANARY_LINE = "    return canary_in_the_source_7f3a()"
-CANARY_TOKEN = b"ghs_canaryTokenOfTheInstallation"
-
-
-def ledger_entry_of(eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
-    verdict = rejected(eval_id=EvalId(eval_id), concern=f"`{CANARY_LINE}` is never implemented.", **changes)
-    return ledger_entry(verdict, fence)
 
 
 def append_entry(store: Store, eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
@@ -81,17 +75,6 @@ def test_stale_lease_holder_cannot_append_or_archive(store: Store) -> None:
     with pytest.raises(LeaseLost):
         append_entry(store, "a", fence)
     assert (store.ledger.entries(pull_ref()), store.archive.find(EvalId("a"))) == ((), None)
-
-
-def audit_record(eval_id: str) -> AuditRecord:
-    settings = JudgeSettings("default 1", "sha256:r", "sha256:p", 0.7, None, None)
-    return AuditRecord(EvalId(eval_id), settings, (Step(Stage.RULING, "reject", CANARY_LINE),))
-
-
-def archive(store: Store, entry: LedgerEntry, of: Dossier | None = None) -> Dossier:
-    source = of or dossier(diff=CANARY_LINE)
-    store.archive.store(pull_ref(), entry, source, audit_record(entry.eval_id))
-    return source
 
 
 def test_dossier_and_audit_are_kept_for_a_month(store: Store) -> None:

@@ -20,7 +20,7 @@ from tests.worker.adapters.redis.store_samples import (
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text, whole
 from worker.adapters.redis.connection.transactions import run
-from worker.adapters.redis.records.metrics import add_counts
+from worker.adapters.redis.metrics import add_counts
 from worker.adapters.redis.store import Store
 from worker.domain.github_events import PullRequestEventKind
 from worker.domain.lifecycle.work import DispatchLimits

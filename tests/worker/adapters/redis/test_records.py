@@ -8,22 +8,22 @@ from tests.worker.adapters.redis.outcome_samples import pull_request_event
 from tests.worker.adapters.redis.store_samples import (
     HEAD,
     REQUESTED_AT,
+    audit_record,
     command_request,
     dispatch_next,
     judge_request,
+    ledger_entry_of,
     pull_ref,
     require,
     start_judging_new,
 )
 from tests.worker.adapters.redis.test_cells import read_value
-from tests.worker.adapters.redis.test_event_stream import evaluation_started
-from tests.worker.adapters.redis.test_lease_writes import audit_record, ledger_entry_of
+from tests.worker.adapters.redis.test_ledger_and_events import evaluation_started
 from tests.worker.publishing.texts.samples import dossier
-from worker.adapters.redis import keys
+from worker.adapters.redis import keys, records
 from worker.adapters.redis.connection.client import blob, items, text
 from worker.adapters.redis.keys import ADDED_REPOSITORIES, PULL_REQUEST_EVENTS
-from worker.adapters.redis.records import records
-from worker.adapters.redis.records.records import RedisUninstallations, RepositoryHoldings, add_repositories
+from worker.adapters.redis.records import RedisUninstallations, RepositoryHoldings, add_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.github_events import PullRequestEventKind, RepositoryAdded
 from worker.domain.lifecycle.judging import Finish

@@ -12,13 +12,13 @@ from tests.worker.adapters.redis.store_samples import (
     REQUESTED_AT,
     close_pull_request,
     judge_request,
+    ledger_entry_of,
     pull_ref,
     start_judging,
     start_judging_new,
     ttl_s,
 )
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
-from tests.worker.adapters.redis.test_shared_heads import COMMIT, REJECTED, is_waiting, list_others
+from tests.worker.adapters.redis.test_check_runs import COMMIT, REJECTED, is_waiting, list_others
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.judging import intake

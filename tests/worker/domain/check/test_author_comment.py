@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
+from tests.worker.adapters.redis.store_samples import ledger_entry_of
 from tests.worker.publishing.texts.samples import HEAD, abstained, accepted, rejected
 from worker.domain.check.author_comment import (
     AGENT_MENTIONS,

@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
 
-from tests.worker.adapters.redis.store_samples import pull_ref
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
+from tests.worker.adapters.redis.store_samples import ledger_entry_of, pull_ref, start_judging_new
 from tests.worker.evaluation.stats import history
 from tests.worker.evaluation.stats.history import HOUR, INSTALLATION, NOON, RawEntry
 from worker.adapters.redis import keys

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
+from tests.worker.adapters.redis.store_samples import ledger_entry_of
 from tests.worker.evaluation.stats import history
 from tests.worker.evaluation.stats.history import NOON, milliseconds
 from worker.domain.verdict.events import StreamEntry

@@ -29,7 +29,7 @@ from tests.worker.judge.samples import (
     reject_verdict,
     scores,
 )
-from worker.adapters.anthropic.prices import prompt_bytes
+from worker.adapters.model_prices import prompt_bytes
 from worker.domain.dossier import (
     DESCRIPTION,
     Ci,

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.golden.golden import Golden, Pages
 from tests.worker.publishing.texts.samples import HEAD, HOSTILE, STUB, abstained, accepted, dossier, rejected
-from worker.adapters.redis.tokens import ApiTokenGrant
+from worker.adapters.redis.encryption_and_tokens import ApiTokenGrant
 from worker.domain.dossier import Commit, Guidance, HeadFile
 from worker.domain.model import EvalId, InstallationId
 from worker.domain.verdict.audit import (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.ingest.comments import paragraphs
 from tests.golden.golden import Golden, Pages
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
+from tests.worker.adapters.redis.store_samples import ledger_entry_of
 from tests.worker.publishing.texts.rendered import ACTIVE, render
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, rejected
 from worker.domain.check.author_comment import comment_marker

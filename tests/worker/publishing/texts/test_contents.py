@@ -36,13 +36,12 @@ from worker.domain.pause import JudgingPause
 from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
 from worker.dossier.authors import AuthorSkipped, DraftHeld
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
-from worker.publishing.texts import check_run, merge_group, overrides, states
+from worker.publishing.texts import check_run, merge_group, states
 from worker.publishing.texts.check_run import BLOCK_BYTES, check_text, json_block
 from worker.publishing.texts.markdown import code_block
-from worker.publishing.texts.overrides import RequestedReviews, decision_lines, with_decisions
 from worker.publishing.texts.phrases import TITLE_BYTES
 from worker.publishing.texts.sarif import sarif_refusal_line, with_sarif_refusal
-from worker.publishing.texts.states import combine_content, pause_list
+from worker.publishing.texts.states import RequestedReviews, combine_content, decision_lines, pause_list, with_decisions
 
 DOCS: Final = Path(__file__).parents[4] / "docs"
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -55,7 +54,7 @@ GROUP_PARENT: Final = EvalId("0199aaaa-0000-7000-8000-000000000001")
 
 
 def content_of(verdict: Verdict | None, **more: Any) -> CheckContent:
-    return check_run.check_content(verdict, dossier(), **more) if verdict else overrides.unjudged_content()
+    return check_run.check_content(verdict, dossier(), **more) if verdict else states.unjudged_content()
 
 
 def override(**changes: Any) -> Override:
@@ -134,8 +133,8 @@ CONTENTS: Final[dict[Callable[..., CheckContent], list[CheckContent]]] = {
         states.with_trigger_reason(content_of(accepted()), why)
         for why in (Trigger.PUSHED, Trigger.RULES, Trigger.CRITERIA)
     ],
-    overrides.unjudged_content: [overrides.unjudged_content()],
-    overrides.with_decisions: [
+    states.unjudged_content: [states.unjudged_content()],
+    states.with_decisions: [
         *(with_decisions(content_of(verdict), decisions, verdict, called) for decisions, verdict, called in DECIDED),
         with_decisions(content_of(NEEDS_ONE, again_at=NOON), OVERRIDDEN, NEEDS_ONE),
     ],
@@ -196,7 +195,7 @@ def test_check_contents_match_the_golden_pages(golden: Golden) -> None:
 def test_every_content_function_is_covered() -> None:
     assert CONTENTS.keys() == {
         function
-        for room in (check_run, overrides, merge_group, states)
+        for room in (check_run, merge_group, states)
         for name, function in inspect.getmembers(room, inspect.isfunction)
         if function.__module__ == room.__name__
         and not name.startswith("_")
@@ -302,7 +301,7 @@ def test_hostile_text_stays_inert_in_every_content() -> None:
     contest = Contest(login=HOSTILE, reason=HOSTILE, at=NOON)
     decisions = HumanDecisions(override=override(login=HOSTILE, reason=HOSTILE), contest=contest)
     gone = HumanDecisions(dismissed=ReviewDismissal(login=HOSTILE, at=NOON, of=HOSTILE))
-    plain = replace(overrides.unjudged_content(), summary="x")
+    plain = replace(states.unjudged_content(), summary="x")
     for content in (
         merge_group.passed_content(PLACE, GroupPasses(Conclusion.NEUTRAL, ours)),
         merge_group.carried_over_content(PLACE, accepted(concern=HOSTILE), ours),

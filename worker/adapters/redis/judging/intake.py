@@ -336,7 +336,7 @@ def quiet_window_ms(mode: IntakeMode, timing: Timing) -> tuple[int, int]:
 
 
 def stamp(at: datetime) -> str:
-    """A time in the format of `worker.adapters.redis.records.records`, in whole seconds as GitHub's times are."""
+    """A time in the format of `worker.adapters.redis.records`, in whole seconds as GitHub's times are."""
     return str(int(at.timestamp()))
 
 

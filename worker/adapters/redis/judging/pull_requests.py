@@ -24,7 +24,7 @@ from worker.adapters.redis.connection.client import (
 from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, in_transaction, run
 from worker.adapters.redis.judging.intake import IntakeReceipt, milliseconds, request_judging, request_sync
 from worker.adapters.redis.judging.state import CHECK_QUEUES, DUE_QUEUES, PULL_S, find_next, load, save
-from worker.adapters.redis.records.event_stream import lose_evaluation
+from worker.adapters.redis.ledger_and_events import lose_evaluation
 from worker.domain.judge_request import (
     LOCAL_INSTALLATION,
     MANUAL_TRIGGERS,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.adapters.anthropic import prices
+from worker.adapters import model_prices as prices
 from worker.domain.ports import Prompt
 
 
@@ -77,8 +77,8 @@ def test_typical_verdict_of_the_default_model_keeps_the_cost_goal() -> None:
     assert prices.typical_cost("claude-unknown") is None
 
 
-TESTS = Path(__file__).resolve().parents[3]
-LOADS_IT = re.compile(r"^(?:import anthropic|from anthropic|from worker\.adapters\.anthropic\.model )", re.MULTILINE)
+TESTS = Path(__file__).resolve().parents[2]
+LOADS_IT = re.compile(r"^(?:import anthropic|from anthropic|from worker\.adapters\.anthropic )", re.MULTILINE)
 PROMPT = Prompt("You judge.", ("The change: ä.",), {"type": "object"}, "v")
 SIZE = prices.FRAMING_BYTES + len("You judge.") + len("The change: ä.") + 1 + len('{"type": "object"}')
 

@@ -22,7 +22,6 @@ from worker.adapters.redis.connection.client import (
     text,
     whole,
 )
-from worker.adapters.redis.connection.encryption import SealedPart
 from worker.adapters.redis.connection.transactions import (
     Command,
     Operation,
@@ -32,9 +31,10 @@ from worker.adapters.redis.connection.transactions import (
     run,
     write_all,
 )
+from worker.adapters.redis.encryption_and_tokens import SealedPart
 from worker.adapters.redis.judging.intake import expire_with_ledger, set_window
 from worker.adapters.redis.judging.state import load
-from worker.adapters.redis.records.records import find_repositories
+from worker.adapters.redis.records import find_repositories
 from worker.domain.check.author_comment import CommentRecord
 from worker.domain.check.check_run import UploadedSarif, UploadRefusal
 from worker.domain.check.overrides import (

@@ -12,13 +12,13 @@ from tests.worker.adapters.redis.store_samples import (
     REQUESTED_AT,
     expire_lease,
     judge_request,
+    ledger_entry_of,
     pull_ref,
     start_judging,
     start_judging_new,
 )
-from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
 from worker.adapters.redis import keys
-from worker.adapters.redis.records.event_stream import PAGE, RedisEvents
+from worker.adapters.redis.ledger_and_events import PAGE, RedisEvents
 from worker.adapters.redis.store import Store
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import LeasedJob

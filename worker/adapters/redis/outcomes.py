@@ -21,7 +21,6 @@ from worker.adapters.redis.connection.client import (
     text,
     whole,
 )
-from worker.adapters.redis.connection.encryption import Codec, SealedPart
 from worker.adapters.redis.connection.transactions import (
     Operation,
     Transaction,
@@ -30,10 +29,11 @@ from worker.adapters.redis.connection.transactions import (
     write_all,
 )
 from worker.adapters.redis.delayed_queue import add_item
+from worker.adapters.redis.encryption_and_tokens import Codec, SealedPart
 from worker.adapters.redis.judging.intake import milliseconds, rules_at
 from worker.adapters.redis.judging.state import load, save
 from worker.adapters.redis.keys import PULL_REQUEST_EVENTS
-from worker.adapters.redis.records.event_stream import append_event
+from worker.adapters.redis.ledger_and_events import append_event
 from worker.domain.github_events import PullRequestEvent, PullRequestEventKind, hash_issue
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.work import DuePullRequest

@@ -1,13 +1,28 @@
-"""The report of `assay doctor`, one line per finding. A finding that is not OK says what to do."""
+"""What `assay case`, `assay config` and `assay doctor` print.
 
+A draft of a case parses as one. Of a configuration: mistakes with a caret, the effective values and their sources, the JSON Schema and the
+reference page; a test holds docs/assay.schema.json and docs/repository-configuration.md to the last two. A finding of the doctor that is not
+OK says what to do.
+"""
+
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
-from typing import Final, assert_never
+from typing import Any, Final, assert_never, cast
 
 from worker.domain.check.check_run import CHECK_NAME
-from worker.domain.config.config import Authors, Handling
+from worker.domain.config.config import (
+    CONFIG_PATH,
+    DEFAULTS_REPOSITORY,
+    MISNAMED_CONFIG_PATH,
+    Authors,
+    ConfigKeys,
+    Handling,
+    RepositoryConfig,
+    to_keys,
+)
 from worker.domain.config.github_app import (
     OPTIONAL_PERMISSIONS,
     AppInstallation,
@@ -21,11 +36,230 @@ from worker.domain.config.github_app import (
     is_sufficient,
     list_unapproved,
 )
+from worker.domain.dossier import ConfigOrigin
 from worker.domain.judge_request import AuthorKind
 from worker.domain.verdict.budget import Caps, Week
+from worker.domain.verdict.verdict import ClaimStatus
 from worker.dossier.authors import find_handling, with_operator_defaults
-from worker.publishing.texts.markdown import one_line
-from worker.publishing.texts.terminal import Ink, TerminalPage, display_width, wrap_lines
+from worker.dossier.config import EffectiveConfig, Problem
+from worker.judge.checks.evidence import CONFIRMATION_MARK, CheckedCase, DraftClaim
+from worker.publishing.texts.markdown import exact_line, fit, one_line
+from worker.publishing.texts.phrases import value_phrase
+from worker.publishing.texts.terminal import Ink, TerminalPage, display_width, label_row, wrap_lines
+
+NO_CRITERIA: Final = "No criterion is known: name the issue with --issue."
+TEXT_LIMIT: Final = 160
+STATUS: Final = {
+    ClaimStatus.VERIFIED: ("there", Ink.GREEN),
+    ClaimStatus.UNSUPPORTED: ("not found", Ink.YELLOW),
+    ClaimStatus.CONTRADICTED: ("not there", Ink.RED),
+    ClaimStatus.OMITTED: ("not named", Ink.YELLOW),
+}
+STATUS_COLUMNS: Final = 2 + max(len(name) for name, _ in STATUS.values()) + 2
+
+
+def draft(title: str, claims: Sequence[DraftClaim]) -> str:
+    """A draft of the `assay` block for the description, to be confirmed by its author."""
+    lines = [f"summary: {_scalar(f'{title} ({CONFIRMATION_MARK})')}"]
+    covered = [line for claim in claims for line in _draft_claim(claim)]
+    has_place = any(claim.places for claim in claims)
+    lines += ["ac_coverage:" if has_place else "ac_coverage: []", *(covered or [f"  # {NO_CRITERIA}"])]
+    return "\n".join(["```assay", *lines, "work_arounds: []", "uncertainties: []", "```", ""])
+
+
+def _draft_claim(claim: DraftClaim) -> Iterator[str]:
+    identity = _printable(claim.criterion.id)
+    yield f"  # {identity}: {fit(_printable(claim.criterion.text), TEXT_LIMIT)}"
+    if not claim.places:
+        yield "  #   No added line speaks of it. Name the place that meets it, or say under uncertainties what is missing."
+        return
+    yield f"  - criterion: {_scalar(identity)}"
+    yield f"    addressed_by: {_scalar(f'{claim.places[0]} ({CONFIRMATION_MARK})')}"
+    if claim.tests:
+        yield f"    evidence: {_scalar(f'{claim.tests[0]} ({CONFIRMATION_MARK})')}"
+    if claim.places[1:]:
+        yield f"    # or {_printable(', '.join(claim.places[1:]))}"
+
+
+def _printable(text: str) -> str:
+    """*text* on one line, without characters that YAML does not allow."""
+    return "".join(char if char.isprintable() else "?" for char in one_line(text))
+
+
+def _scalar(text: str) -> str:
+    """*text* as YAML: plain if it can only be a string."""
+    text = _printable(text)
+    is_plain = text[:1].isalpha() and all(char.isalnum() or char in "_./-() " for char in text)
+    return text if is_plain else json.dumps(text, ensure_ascii=False)
+
+
+def parse_error_report(name: str, line: int | None, message: str, page: TerminalPage) -> str:
+    """The error of a case that does not parse, with its line in the file."""
+    location = one_line(name) if line is None else f"{one_line(name)}:{line}"
+    return "\n".join([*wrap_lines(f"{location}: {one_line(message)}", page), ""])
+
+
+def check_report(name: str, result: CheckedCase, page: TerminalPage) -> str:
+    """Each claim with the status of its place, and what has to be mended."""
+    lines = list[str]()
+    for claim in result.claims:
+        status, ink = STATUS[claim.status]
+        first, *rest = wrap_lines(one_line(claim.claim), page, STATUS_COLUMNS)
+        lines.append(f"  {page.ink(status, ink)}{' ' * (STATUS_COLUMNS - 2 - len(status))}{first.lstrip()}")
+        lines += [*rest, *(wrap_lines(one_line(claim.note), page, STATUS_COLUMNS) if claim.note else ())]
+    for finding in result.findings:
+        effect = "Rejects" if finding.fact else "Doubted"
+        lines += wrap_lines(f"{effect} ({finding.signal}): {one_line(finding.note)}", page, 2)
+    if result.unread:
+        lines += wrap_lines(f"Not read: {one_line(', '.join(result.unread))}. docs/case.md lists the fields.", page, 2)
+    if result.unconfirmed_count:
+        lines += wrap_lines(
+            f'{result.unconfirmed_count} still marked "{CONFIRMATION_MARK}": look at each place, and take the words out.',
+            page,
+            2,
+        )
+    if not result.has_criteria:
+        lines += wrap_lines(NO_CRITERIA, page, 2)
+    end = f"{result.problem_count} to mend." if result.problem_count else "Nothing to mend."
+    return "\n".join([page.ink(f"{one_line(name)} holds a case.", Ink.BOLD), *lines, end, ""])
+
+
+BEFORE_CARET: Final = 200
+"""A caret further to the right is out of sight."""
+
+LINE_BYTES: Final = 300
+DEFAULT_SOURCE: Final = "default"
+
+
+def mistake_report(problems: Sequence[Problem], text: str, name: str, page: TerminalPage) -> str:
+    """Each mistake, then their number."""
+    lines = text.removeprefix("\ufeff").split("\n")
+    shown = [line for problem in problems for line in _mistake(problem, lines, name, page)]
+    count = f"{len(problems)} mistake{'' if len(problems) == 1 else 's'}"
+    end = wrap_lines(
+        f"{count}. What has one sets nothing: the last version without any holds there, and nothing is accepted without a model.",
+        page,
+    )
+    return "\n".join([*shown, *end, ""])
+
+
+def _mistake(problem: Problem, lines: Sequence[str], name: str, page: TerminalPage) -> list[str]:
+    head = wrap_lines(f"{exact_line(name)}:{problem.line}:{problem.column}: {problem.message}", page)
+    if problem.line > len(lines):
+        return [*head, ""]
+    line = lines[problem.line - 1].rstrip("\r")
+    margin = f"{problem.line} | "
+    shown = [page.ink(margin, Ink.DIM) + exact_line(fit(line, LINE_BYTES)).replace("\t", " ")]
+    if problem.column <= BEFORE_CARET:
+        blanks = " " * display_width(exact_line(line[: problem.column - 1]).replace("\t", " "))
+        shown.append(" " * (len(margin) - 2) + page.ink("| ", Ink.DIM) + blanks + page.ink("^", Ink.RED))
+    return [page.ink(head[0], Ink.BOLD), *head[1:], *(f"  {part}" for part in shown), ""]
+
+
+def effective_report(configured: EffectiveConfig, names: Mapping[ConfigOrigin, str], page: TerminalPage) -> str:
+    """Every key with its value and source."""
+    rows = [
+        (key, value_phrase(value), key_source(configured, key, names))
+        for key, value in to_keys(configured.config).items()
+    ]
+    wide = max(len(key) for key, _, _ in rows)
+    lines = [f"{exact_line(name)} is valid." for name in names.values()] or ["There is no file: every default holds."]
+    lines.append("")
+    for key, value, source in rows:
+        lines += label_row(key, f"{exact_line(value)} ({source})", page, wide + 1)
+    return "\n".join([*lines, ""])
+
+
+def key_source(configured: EffectiveConfig, key: str, names: Mapping[ConfigOrigin, str]) -> str:
+    """The file that sets a key, or `default`."""
+    origin = configured.origins.get(key)
+    return DEFAULT_SOURCE if origin is None else exact_line(names[origin])
+
+
+DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
+TITLE: Final = f"Assay: {CONFIG_PATH}"
+
+HEAD: Final = f"""# `{CONFIG_PATH}`
+
+The configuration of a repository. Every key is optional. Generated by `assay config reference`: do not edit.
+
+- **Source.** `{CONFIG_PATH}` at the base commit, then `{CONFIG_PATH}` on the default branch of the owner's repository `{DEFAULTS_REPOSITORY}` (a
+  private one needs the App), then the defaults, key by key at the top level. The operator's caps, tier and models stay above it.
+- **A pull request that edits the file** is judged by the base version. The check run lists what would change and what is weaker.
+- **An invalid entry** is ignored; its last valid version holds, else the default. Meanwhile no change is accepted without a model. Where
+  `never_send` may be affected and no earlier version is known, no file is sent to a model. The check run says so.
+- **`{MISNAMED_CONFIG_PATH}`** is not read: no change is accepted without a model, and no file is sent to one.
+- `assay config check` prints each mistake with line and column, or the effective configuration. Exit code 0 or 2.
+- For editors: `# yaml-language-server: $schema=assay.schema.json` on the first line, with the path of
+  [assay.schema.json](assay.schema.json) or of the output of `assay config schema`.
+- At most 64 KB of YAML without aliases, tags and duplicate keys. A switch is `true` or `false`; `on`, `off`, `yes`, `no` are texts.
+- `assay judge` in a checkout reads the file at the base commit, without the owner's default. `mode` does not change its exit code.
+
+| key | default | meaning |
+|---|---|---|
+"""
+
+OPERATOR_DEFAULTS: Final = {
+    "model": "`ASSAY_MODEL`",
+    "quiet_window": "`ASSAY_QUIET_WINDOW`",
+    "ci_wait": "`ASSAY_CI_WAIT`",
+    "version": "`1`",
+}
+"""Defaults that are not the type's own."""
+
+
+def schema() -> str:
+    """The JSON Schema as a file."""
+    made = {"$schema": DRAFT, **_without_titles(ConfigKeys.model_json_schema()), "title": TITLE}
+    return f"{json.dumps(made, indent=2, ensure_ascii=False)}\n"
+
+
+def _without_titles(part: Any) -> Any:
+    """Without the titles that pydantic makes of names: editors show them instead of descriptions."""
+    match part:
+        case dict():
+            fields = cast("dict[str, Any]", part).items()
+            return {
+                name: _without_titles(value) for name, value in fields if name != "title" or not isinstance(value, str)
+            }
+        case list():
+            return [_without_titles(item) for item in cast("list[Any]", part)]
+        case _:
+            return part
+
+
+def reference() -> str:
+    """The reference page: every key, and an example that sets all of them."""
+    rows = "\n".join(f"| `{key}` | {default} | {meaning} |" for key, default, meaning in _rows())
+    examples = {key: _yaml(*(field.examples or ())) for key, field in ConfigKeys.model_fields.items()}
+    example = "".join(f"{key}: {value}\n" for key, value in examples.items())
+    return f"{HEAD}{rows}\n\n## All of it\n\n```yaml\n{example}```\n"
+
+
+def _rows() -> Iterator[tuple[str, str, str]]:
+    defaults: dict[str, Any] = {**to_keys(RepositoryConfig()), "version": 1}
+    for key, field in ConfigKeys.model_fields.items():
+        nested = getattr(field.annotation, "model_fields", {})
+        default = OPERATOR_DEFAULTS.get(key) or ("as below" if nested else f"`{_yaml(defaults[key])}`")
+        yield key, default, str(field.description)
+        for name, inner in nested.items():
+            yield f"{key}.{name}", f"`{_yaml(defaults[key][name])}`", str(inner.description)
+
+
+def _yaml(value: Any) -> str:
+    """A value in YAML's flow style."""
+    match value:
+        case None:
+            return "none"
+        case dict():
+            fields = cast("dict[str, Any]", value).items()
+            return "{" + ", ".join(f"{name}: {_yaml(item)}" for name, item in fields) + "}"
+        case list() | tuple():
+            return json.dumps(value, ensure_ascii=False)
+        case str():
+            return value
+        case _:
+            return json.dumps(value)
 
 
 class Health(StrEnum):

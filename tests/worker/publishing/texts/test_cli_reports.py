@@ -1,3 +1,6 @@
+"""The output of `assay case`, `assay config` (mistakes, effective values, reference and schema) and `assay doctor`."""
+
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -5,8 +8,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inline_snapshot import snapshot
+
 from tests.golden.golden import Golden, Pages
-from worker.domain.config.config import Authors, Handling
+from worker.domain.config.config import Authors, ConfigKeys, Handling
 from worker.domain.config.github_app import (
     CORE_PERMISSIONS,
     OPTIONAL_PERMISSIONS,
@@ -16,19 +24,164 @@ from worker.domain.config.github_app import (
     Requirement,
     requested_permissions,
 )
+from worker.domain.dossier import ConfigOrigin, ConfigText, Criterion
 from worker.domain.verdict.budget import Caps, estimate_week
-from worker.publishing.texts.doctor import (
+from worker.domain.verdict.ledger import Case, CoverageClaim
+from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
+from worker.dossier.case import read_case
+from worker.dossier.config import read_config, resolve_config
+from worker.judge.checks.evidence import CheckedCase, DraftClaim
+from worker.publishing.texts.cli_reports import (
     DoctorFinding,
     Health,
     caps_phrase,
+    check_report,
     doctor_report,
+    draft,
+    effective_report,
     gate_lines,
     installation_lines,
     is_healthy,
+    mistake_report,
+    parse_error_report,
     permission_lines,
+    reference,
+    schema,
     week_cost_phrase,
 )
 from worker.publishing.texts.terminal import TerminalPage
+
+CASE_PAGE = TerminalPage()
+
+
+def claim(number: int, text: str, places: tuple[str, ...] = (), tests: tuple[str, ...] = ()) -> DraftClaim:
+    return DraftClaim(Criterion(id=f"AC{number}", text=text), places, tests)
+
+
+@given(st.text(min_size=1), st.text(min_size=1), st.text(min_size=1))
+def test_every_draft_is_a_readable_case(title: str, text: str, location: str) -> None:
+    case = read_case(draft(title, (claim(1, text, (location,), (location,)), claim(2, text))))
+    assert isinstance(case, Case)
+    assert [claim.criterion for claim in case.ac_coverage] == ["AC1"]
+    assert case.summary.endswith("(to be confirmed)")
+
+
+def test_unreadable_case_report_names_its_line() -> None:
+    assert parse_error_report("case.md", 7, "Case refused: x.", CASE_PAGE) == "case.md:7: Case refused: x.\n"
+    assert parse_error_report("\x1b[31mcase.md", None, "x", CASE_PAGE) == snapshot("␛[31mcase.md: x\n")
+
+
+@pytest.mark.parametrize(("is_fact", "word"), [(True, "Rejects"), (False, "Doubted")])
+def test_case_report_lists_each_claim(is_fact: bool, word: str) -> None:  # noqa: FBT001 - a table
+    case = CheckedCase(
+        case=Case(summary="x", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="a.py:3 (to be confirmed)"),)),
+        claims=(
+            ClaimVerdict(claim="AC1 -> a.py:3", status=ClaimStatus.VERIFIED),
+            ClaimVerdict(claim="AC2 -> b.py", status=ClaimStatus.UNSUPPORTED, note="b.py is neither changed nor known"),
+        ),
+        findings=(Finding(signal="cited_file_missing", category=Category.SPEC_VIOLATION, fact=is_fact, note="b.py"),),
+        unread=("issue",),
+        has_criteria=False,
+    )
+    assert check_report("case.md", case, CASE_PAGE).replace(word, "WORD") == snapshot("""\
+case.md holds a case.
+  there      AC1 -> a.py:3
+  not found  AC2 -> b.py
+             b.py is neither changed nor known
+  WORD (cited_file_missing): b.py
+  Not read: issue. docs/case.md lists the fields.
+  1 still marked "to be confirmed": look at each place, and take the words out.
+  No criterion is known: name the issue with --issue.
+2 to mend.
+""")
+
+
+def case_pages() -> Pages:
+    claims = (
+        claim(1, "`upload` tries again", ("upload.py:17", "client.py:3"), ("tests/test_upload.py:8",)),
+        claim(2, "A test\nshows it", ("tests/test_upload.py:8",)),
+        claim(3, f"It gives up {'after a while ' * 20}"),
+    )
+    yield "a draft holds each criterion with its places", draft("Retry: on 503", claims)
+    verified = (ClaimVerdict(claim="AC1 -> a.py:3", status=ClaimStatus.VERIFIED),)
+    whole = CheckedCase(case=Case(summary="x"), claims=verified, findings=(), unread=(), has_criteria=True)
+    yield "of a case in order there is nothing to mend", check_report("case.md", whole, CASE_PAGE)
+
+
+CONFIG_PAGE = TerminalPage(width=90)
+
+
+def report_on(text: str, page: TerminalPage = CONFIG_PAGE) -> str:
+    return mistake_report(read_config(text).problems, text, "assay.yml", page)
+
+
+def test_mistake_out_of_sight_has_no_caret() -> None:
+    assert report_on("never_send: [") == snapshot(
+        """\
+assay.yml:1:14: expected the node content, but found '<stream end>'
+  1 | never_send: [
+    |              ^
+
+1 mistake. What has one sets nothing: the last version without any holds there, and
+nothing is accepted without a model.
+"""
+    )
+    assert "^" not in report_on(f"{'#' * 10}\n{' ' * 300}x: 1")
+    assert "|" not in report_on("ci_wait: 5m\rmode: x"), "a line break that only YAML knows"
+
+
+def test_file_content_emits_no_control_characters() -> None:
+    report = report_on("mode: 'a\tb'  # \x7f".replace("\x7f", "x"))
+    assert "\t" not in report
+    assert "\x1b" not in report
+    assert "\x1b[1m" in report_on("mode: x", TerminalPage(has_colour=True))
+
+
+def test_missing_file_shows_the_defaults() -> None:
+    assert effective_report(resolve_config([]), {}, CONFIG_PAGE).startswith(
+        "There is no file: every default holds.\n\nmode "
+    )
+
+
+DOCS = Path(__file__).resolve().parents[4] / "docs"
+
+
+def test_configuration_reference_matches_the_code() -> None:
+    assert (DOCS / "repository-configuration.md").read_text("utf-8") == reference(), "assay config reference"
+
+
+def test_published_schema_matches_the_code() -> None:
+    assert (DOCS / "assay.schema.json").read_text("utf-8") == schema(), "assay config schema"
+
+
+def test_reference_documents_each_key_with_a_valid_example() -> None:
+    page = reference()
+    for key in ConfigKeys.model_fields:
+        assert re.search(rf"^\| `{key}` \| \S.*\| \S.* \|$", page, re.MULTILINE), key
+    example = page.split("```yaml\n")[1].split("```")[0]
+    reading = read_config(example)
+    assert reading.problems == ()
+    assert set(reading.values) == set(ConfigKeys.model_fields)
+
+
+def test_schema_describes_each_key() -> None:
+    made: dict[str, Any] = json.loads(schema())
+    assert made["additionalProperties"] is False
+    assert set(made["properties"]) == set(ConfigKeys.model_fields)
+    assert all(field["description"] and field["examples"] for field in made["properties"].values())
+    assert made["properties"]["mode"]["enum"] == ["block", "observe"]
+    assert "stub_body" in made["properties"]["signals"]["propertyNames"]["enum"]
+    assert made["$defs"]["Authors"]["additionalProperties"] is False
+
+
+def config_pages() -> Pages:
+    yield "a caret stands under each mistake", report_on('mode: blok\r\nnever_send: ["ünï 漢字", 3]\n')
+    names = {ConfigOrigin.REPOSITORY: "own.yml", ConfigOrigin.ORGANISATION: "org.yml"}
+    texts = [
+        ConfigText(origin=ConfigOrigin.REPOSITORY, text="mode: observe\nnever_send: ['.env*']"),
+        ConfigText(origin=ConfigOrigin.ORGANISATION, text="ci_wait: 5m\nmode: block"),
+    ]
+    yield "every key is told with who sets it", effective_report(resolve_config(texts), names, CONFIG_PAGE)
 
 
 def test_warning_is_unhealthy_only_in_strict_mode() -> None:
@@ -37,7 +190,7 @@ def test_warning_is_unhealthy_only_in_strict_mode() -> None:
     assert not is_healthy([warning], strict=True)
 
 
-PAGE = Path(__file__).resolve().parents[4] / "docs/permissions.md"
+PERMISSIONS_PAGE = Path(__file__).resolve().parents[4] / "docs/permissions.md"
 
 
 def test_permissions_page_lists_every_permission_with_its_reason() -> None:
@@ -46,14 +199,16 @@ def test_permissions_page_lists_every_permission_with_its_reason() -> None:
         f"| `{extra.opt_in}` | {extra.permission.title} | {extra.permission.level} | {extra.permission.reason} | {extra.consequence} |"
         for extra in OPTIONAL_PERMISSIONS
     ]
-    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    rows = [line for line in PERMISSIONS_PAGE.read_text().splitlines() if line.startswith("| ")]
     heads = ("| permission | level | why |", "| choice | permission | level | why | without it |")
     assert rows == [heads[0], *needed, heads[1], *chosen]
 
 
 def test_permissions_never_asked_for_are_not_requested() -> None:
     spelled = {name.lower().replace(" ", "_"): level for name, level in requested_permissions(OptIn).items()}
-    never = re.findall(r"^- \*([^*]+)\*:", PAGE.read_text().partition("## Never asked for")[2], re.MULTILINE)
+    never = re.findall(
+        r"^- \*([^*]+)\*:", PERMISSIONS_PAGE.read_text().partition("## Never asked for")[2], re.MULTILINE
+    )
     assert len(never) == 5
     for row in never:
         names, _, level = row.partition(": ")
@@ -111,7 +266,7 @@ def test_required_check_that_skips_people_or_bots_is_a_warning() -> None:
     assert "pull requests of" not in gate_report(replace(protection_with(OURS), authors=JUDGED), Authors())
 
 
-def pages() -> Pages:
+def doctor_pages() -> Pages:
     wrong, well = DoctorFinding("Redis", Health.WRONG, "word " * 30), DoctorFinding("Redis", Health.OK, "embedded")
     coloured = doctor_report([wrong], TerminalPage(60, has_colour=True))
     yield "the report wraps under its words and colours the health alone", coloured
@@ -167,5 +322,7 @@ def gates() -> Pages:
         yield f"gate: {title}", report_of(gate_lines(protection, OURS, "assay-acme", JUDGED))
 
 
-def test_doctor_texts_match_the_golden_pages(golden: Golden) -> None:
-    golden.check_pages("prose/texts/doctor.md", [*pages(), *permissions(), *gates()])
+def test_cli_reports_match_the_golden_pages(golden: Golden) -> None:
+    golden.check_pages("prose/texts/case.md", case_pages())
+    golden.check_pages("prose/texts/config.md", config_pages())
+    golden.check_pages("prose/texts/doctor.md", [*doctor_pages(), *permissions(), *gates()])

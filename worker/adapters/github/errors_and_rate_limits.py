@@ -1,11 +1,13 @@
-"""Translate GitHub's refusals and outages to `worker.errors`.
+"""GitHub's refusals and outages as `worker.errors`, and the requests that its rate limits leave.
 
-A refusal that only a bug of ours can cause is a `GitHubBadRequest`.
+A refusal that only a bug of ours can cause is a `GitHubBadRequest`. While the remainder is known, publishing a pull request's state has a
+reserve, and a sweep leaves what a pull request needs. During a secondary limit only calls more urgent than the refused one are sent.
 """
 
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from http import HTTPStatus
 from itertools import pairwise
 from math import ceil
@@ -22,10 +24,12 @@ from githubkit.exception import (
 from pydantic import ValidationError
 
 from worker.adapters.github.responses import DEFAULTS_ALIAS, ErrorResponse, GraphError
+from worker.domain.model import InstallationId
+from worker.domain.ports import Clock, RateLimit, RateLimits
 from worker.errors import AssayError, Forbidden, Outage, RateLimited, SubjectGone, Unavailable
 
 GITHUB: Final = "GitHub"
-SECONDARY: Final = "secondary rate limit"
+SECONDARY_MESSAGE: Final = "secondary rate limit"
 DIFF_NAME: Final = "this diff"
 """GitHub's phrase for a diff that it can't make in time, whatever its size: it "is taking too long to generate", or is
 "temporarily unavailable due to heavy server load". The list of files with patches mostly works then.
@@ -132,7 +136,7 @@ def _translate_refusal(error: RequestFailed, now: datetime) -> AssayError:  # no
     status, path = error.response.status_code, error.request.url.path
     message = _message(error.response.content)
     asked = f"{error.request.method} {path}"
-    if SECONDARY in message:
+    if SECONDARY_MESSAGE in message:
         return SecondaryRateLimited(GITHUB, now + PAUSE)
     match status:
         case HTTPStatus.UNAUTHORIZED:
@@ -196,7 +200,7 @@ def _translate_graphql_error(  # noqa: PLR0911 - a table
     fields = [part for part in error.path or () if isinstance(part, str)]
     if error.type in {"RATE_LIMITED", "RATE_LIMIT"}:
         return RateLimited(GITHUB, reset or now + PAUSE)
-    if SECONDARY in error.message:
+    if SECONDARY_MESSAGE in error.message:
         return SecondaryRateLimited(GITHUB, now + PAUSE)
     if error.path is None:
         # An error about the whole query: a mistake in it has a code, a timeout has none.
@@ -245,3 +249,80 @@ def reset_time(headers: Mapping[str, str]) -> datetime | None:
     """When this answer's rate limit resets."""
     value = headers.get("x-ratelimit-reset", "")
     return datetime.fromtimestamp(int(value), UTC) if re.fullmatch(r"\d{1,12}", value) else None
+
+
+class RequestPriority(StrEnum):
+    """Purpose of a request; more urgent ones may use the reserve."""
+
+    STATE = "state"
+    JUDGING = "judging"
+    SWEEP = "sweep"
+
+
+RESERVED_REQUESTS: Final[Mapping[RequestPriority, int]] = {
+    RequestPriority.STATE: 0,
+    RequestPriority.JUDGING: 50,
+    RequestPriority.SWEEP: 1000,
+}
+"""Requests to leave for others: an hour has at least 5,000, and a judging takes about five."""
+
+NOTE_EACH_BELOW: Final = 1500
+"""Above this, the remainder is not shared with other processes."""
+
+
+SECONDARY: Final = "secondary"
+"""Name under which a secondary limit is recorded: too many concurrent requests, or too much created content."""
+
+
+class RequestBudget:
+    """Remaining requests of one installation, shared by all processes through `RateLimits`."""
+
+    def __init__(self, installation: InstallationId, limits: RateLimits, clock: Clock) -> None:
+        self._installation = installation
+        self._limits = limits
+        self._clock = clock
+        self._left: dict[str, RateLimit] = dict(limits.find_limits(installation))
+
+    def admit(self, resource: str, need: RequestPriority) -> None:
+        """Raise RateLimited if the rest is reserved for more urgent requests."""
+        for name in (resource, SECONDARY):
+            left = self._left.get(name)
+            if left is not None and left.remaining <= RESERVED_REQUESTS[need] and left.reset_at > self._clock.now():
+                raise RateLimited(GITHUB, left.reset_at)
+
+    def note_throttled(self, need: RequestPriority, until: datetime) -> None:
+        """Record a secondary limit of GitHub until then: an App that continues to send is banned."""
+        limit, least = self._left.get(SECONDARY), RESERVED_REQUESTS[need]
+        if limit is not None and limit.reset_at > self._clock.now():
+            until, least = max(until, limit.reset_at), min(least, limit.remaining)
+        self._left[SECONDARY] = left = RateLimit(least, until)
+        self._limits.put(self._installation, SECONDARY, left)
+
+    def note_headers(self, headers: Mapping[str, str]) -> None:
+        """Record the remainder from an answer's headers. A server without limits sends none."""
+        fresh = read_left(headers)
+        if fresh is None:
+            return
+        resource, left = fresh
+        limit = self._left.get(resource)
+        self._left[resource] = left
+        was_noted = limit is not None and limit.remaining < NOTE_EACH_BELOW and limit.reset_at == left.reset_at
+        if left.remaining < NOTE_EACH_BELOW and not (
+            was_noted and limit and limit.remaining - left.remaining < notable_change(left)
+        ):
+            self._limits.put(self._installation, resource, left)
+
+
+def notable_change(left: RateLimit) -> int:
+    """Change that is worth recording: every request near the end, else every fiftieth."""
+    return 1 if left.remaining < 2 * RESERVED_REQUESTS[RequestPriority.JUDGING] else 50
+
+
+def read_left(headers: Mapping[str, str]) -> tuple[str, RateLimit] | None:
+    """Budget and remainder from the headers of an answer."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    values = [lower.get(f"x-ratelimit-{name}", "") for name in ("remaining", "reset")]
+    if not all(value.isascii() and value.isdecimal() and len(value) < 12 for value in values):  # noqa: PLR2004 - a time in seconds has ten
+        return None
+    remaining, reset = (int(value) for value in values)
+    return lower.get("x-ratelimit-resource", "core"), RateLimit(remaining, datetime.fromtimestamp(reset, UTC))

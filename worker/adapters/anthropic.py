@@ -26,7 +26,7 @@ import httpx2
 from anthropic.types import MessageParam
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
-from worker.adapters.anthropic.prices import (
+from worker.adapters.model_prices import (
     TYPICAL_OUTPUT,
     BilledTokens,
     cost_of,

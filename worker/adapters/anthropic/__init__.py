@@ -1,1 +1,0 @@
-"""The Anthropic model behind the Model port, its prices and the budget of its requests. The only importer of the SDK."""

@@ -1,1 +1,0 @@
-"""What is kept of verdicts, events and people."""
