@@ -190,7 +190,9 @@ REASON_KEYS: Final = {
 NOTHING_JUDGED: Final = "nothing_judged"
 """Why an event that was looked up has no effect."""
 
-STORED_OUTCOMES: Final = {taken: DeliveryOutcome(taken) for taken in Taken if taken not in (Taken.UNKNOWN, Taken.LATE)}
+STORED_OUTCOMES: Final = {
+    taken: DeliveryOutcome(taken) for taken in Taken if taken not in (Taken.UNKNOWN, Taken.LATE, Taken.UNCONFIRMED)
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,15 @@ from tests.world.pull_requests import PullRequest, Repository
 from tests.world.redis import RedisServer
 from tests.world.sender import WebhookSender
 from worker.adapters.redis import keys
-from worker.adapters.redis.keys import COMMANDS, COMMENT_JOBS, GROUPS, PULL_REQUEST_EVENTS, SCANS, SHARED_HEADS
+from worker.adapters.redis.keys import (
+    COMMANDS,
+    COMMENT_JOBS,
+    GROUPS,
+    PULL_REQUEST_EVENTS,
+    SCANS,
+    SHARED_HEADS,
+    UNCONFIRMED,
+)
 from worker.domain.judge_request import PullRef
 from worker.domain.model import InstallationId, RepositoryId
 
@@ -288,18 +296,20 @@ def pending_keys(client: Any, repository: Repository, installation: int) -> list
     with client.pipeline() as pipeline:  # atomic, because work moves between these keys
         for queue in (keys.pending_checks, keys.pending_checks_outside):
             pipeline.zrange(queue(InstallationId(installation)).name, 0, -1)
-        for queue in (COMMANDS, PULL_REQUEST_EVENTS, GROUPS, SHARED_HEADS):
+        for queue in (COMMANDS, PULL_REQUEST_EVENTS, GROUPS, SHARED_HEADS, UNCONFIRMED):
             pipeline.hvals(queue.texts.name)
         pipeline.hkeys(COMMENT_JOBS.texts.name)
         pipeline.hkeys(SCANS.texts.name)
         pipeline.zrangebyscore(keys.LOOKAHEAD.name, 0, time.time() * 1000)
         for key in pull_keys:
             pipeline.hget(key, "state")
-        opening, outside, commands, events, groups, commits, comment_jobs, scans, ahead, *states = pipeline.execute()
+        replies = pipeline.execute()
+        opening, outside, commands, events, groups, commits, unconfirmed, comment_jobs, scans, ahead, *states = replies
     states_by_key = dict(zip(pull_keys, states, strict=True))
     pending = [entry for entry in (*opening, *outside) if entry.startswith(pattern.removesuffix("*"))]
     pending += [text for text in commands if repository.name in text]
-    pending += [text for text in (*inbox, *events, *groups, *commits) if f'"repository_id":{repository.id},' in text]
+    texts = (*inbox, *events, *groups, *commits, *unconfirmed)
+    pending += [text for text in texts if f'"repository_id":{repository.id},' in text]
     pending += [entry for entry in (*comment_jobs, *scans) if entry.startswith(pattern[:-1])]
     watch = keys.watch(zero).name.removesuffix("0")
     pending += [entry for entry in ahead if entry.startswith(watch)]

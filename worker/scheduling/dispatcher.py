@@ -29,6 +29,7 @@ from worker.domain.lifecycle.work import (
     ExpiredCheckRun,
     PendingGroup,
     PendingWork,
+    QueuedDelivery,
     workers_for_strangers,
 )
 from worker.domain.metrics import EventCount
@@ -90,6 +91,8 @@ class TaskHandlers(Protocol):
     def open_check(self, request: JudgeRequest, head_sha: Sha) -> None: ...
 
     def close_expired_check(self, subject: Subject, head_sha: Sha, check: CheckRunId) -> None: ...
+
+    def confirm_delivery(self, queued: QueuedDelivery) -> None: ...
 
     def answer_command(self, command: CommandRequest) -> None: ...
 
@@ -278,6 +281,7 @@ class Dispatcher:
 
     def _start_tasks(self, pool: ThreadPoolExecutor, due: frozenset[PendingWork]) -> None:
         parallel = {
+            PendingWork.CONFIRM_DELIVERY: self._next_unconfirmed,
             PendingWork.OPEN_CHECK: self._next_check_to_open,
             PendingWork.ANSWER_COMMAND: self._next_command,
             PendingWork.ANSWER_GROUP: self._next_merge_group,
@@ -412,6 +416,24 @@ class Dispatcher:
             installation=request.pull.installation_id,
             is_outside=opening.is_outside,
             fields=log_fields(request, head_sha),
+        )
+
+    def _next_unconfirmed(self) -> BackgroundTask | None:
+        """Its handler completes it."""
+        if (queued := self._store.unconfirmed.next()) is None:
+            return None
+        delivery = queued.delivery
+        return BackgroundTask(
+            name="confirm delivery",
+            work=lambda handlers: handlers.confirm_delivery(queued),
+            complete=lambda: None,
+            postpone=lambda delay: self._store.unconfirmed.postpone(delivery, delay),
+            discard=lambda: self._store.unconfirmed.complete(delivery),
+            first_retry_s=OPEN_RETRY_S,
+            attempt=queued.attempt,
+            installation=delivery.request.pull.installation_id,
+            is_outside=delivery.request.outside,
+            fields=log_fields(delivery.request),
         )
 
     def _next_command(self) -> BackgroundTask | None:

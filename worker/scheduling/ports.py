@@ -8,9 +8,9 @@ from worker.domain.check.author_comment import CommentJob, VerdictTask
 from worker.domain.check.check_run import SarifUpload
 from worker.domain.check.overrides import Contest, Override, ReviewDecision, ReviewDismissal
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.github_events import MergeGroup, PullRequestEvent, Repository, RepositoryAdded
+from worker.domain.github_events import MergeGroup, PullRequestEvent, Repository, RepositoryAdded, ShownPull
 from worker.domain.judge_request import CommandRequest, FirstSeen, JudgeRequest, PullRef, ReviewRef
-from worker.domain.lifecycle.inbox import AppliedDelivery
+from worker.domain.lifecycle.inbox import AppliedDelivery, RequestDelivery
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import (
@@ -29,6 +29,7 @@ from worker.domain.lifecycle.work import (
     PullRequestLease,
     QueuedAddedRepository,
     QueuedCommand,
+    QueuedDelivery,
     QueuedFollowUp,
     QueuedGroup,
     QueuedPullRequestEvent,
@@ -178,6 +179,14 @@ class PullRequestEventTasks(TaskQueue[QueuedPullRequestEvent, PullRequestEvent, 
     def put(self, event: PullRequestEvent) -> object: ...
 
 
+class UnconfirmedDeliveries(TaskQueue[QueuedDelivery, RequestDelivery, RequestDelivery], Protocol):
+    """Deliveries of unknown order."""
+
+    def confirm(self, queued: QueuedDelivery, shown: ShownPull) -> IntakeOutcome:
+        """Apply a delivery with the head and base that GitHub shows. Unless LATE or UNCONFIRMED, it is removed."""
+        ...
+
+
 class AddedRepositoryTasks(TaskQueue[QueuedAddedRepository, RepositoryAdded, RepositoryAdded], Protocol):
     """Recently added repositories."""
 
@@ -294,6 +303,9 @@ class SchedulingStore(Protocol):
 
     @property
     def scans(self) -> FollowUpTasks[SarifUpload]: ...
+
+    @property
+    def unconfirmed(self) -> UnconfirmedDeliveries: ...
 
     @property
     def pull_request_events(self) -> PullRequestEventTasks: ...

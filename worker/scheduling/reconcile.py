@@ -1,4 +1,4 @@
-"""Reconcile with GitHub: missed deliveries, open heads without a state or with another base, and checks that are open again.
+"""Reconcile with GitHub: deliveries of unknown order and missed ones, open heads without a state, and checks that are open again.
 
 Each run is bounded in requests, and a delivery in its redeliveries. A check that Redis has as ended may be open at GitHub after a restore
 from a backup: its head is compared once per run of the Redis server, while no judging is due, and requeued once per check run.
@@ -17,16 +17,19 @@ from worker.domain.github_events import (
     OpenPull,
     OpenRepository,
     Repository,
+    ShownPull,
     find_missed,
     retry_order,
 )
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
+from worker.domain.lifecycle.intake import IntakeOutcome
+from worker.domain.lifecycle.work import QueuedDelivery
 from worker.domain.model import DeliveryId, InstallationId, Sha
 from worker.domain.ports import Clock
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
 from worker.publishing.initial_status import is_known_head, request_for_open_pull
-from worker.scheduling.ports import SchedulingStore
+from worker.scheduling.ports import SchedulingStore, UnconfirmedDeliveries
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -179,6 +182,36 @@ class MissedDeliveries:
         if late.failed == MAX_FAILED_ATTEMPTS:
             LOG.warning("delivery requested after the others: %s", error, extra={"delivery_id": delivery.guid})
             self.on_passed_over(late)
+
+
+MAX_LOOKS: Final = 3
+"""How often GitHub is asked for an announced head: its answer may lag behind its own delivery."""
+
+
+class CurrentPulls(Protocol):
+    """Pull requests as GitHub shows them now. Raises SubjectGone for a closed one, and as PullSource does."""
+
+    def find_shown(self, request: JudgeRequest) -> ShownPull: ...
+
+
+@dataclass(frozen=True)
+class DeliveryConfirmation:
+    """Asks GitHub for head and base where a delivery does not follow from the known ones. `pause`: before it is asked again."""
+
+    current: CurrentPulls
+    deliveries: UnconfirmedDeliveries
+    pause: timedelta
+
+    def confirm(self, queued: QueuedDelivery) -> None:
+        """Let a delivery count with the head and base that GitHub shows. Idempotent."""
+        delivery = queued.delivery
+        outcome = self.deliveries.confirm(queued, self.current.find_shown(delivery.request))
+        if outcome is IntakeOutcome.UNCONFIRMED:
+            self.deliveries.postpone(delivery, timedelta(0))
+        elif outcome is IntakeOutcome.LATE and queued.attempt < MAX_LOOKS:
+            self.deliveries.postpone(delivery, self.pause)
+        else:
+            self.deliveries.complete(delivery)
 
 
 MAX_DOUBTFUL_HEADS: Final = 1_000

@@ -35,7 +35,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.github_events import DeliveryAttempt, MergeGroup, PullRequestEvent, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import JudgingOutcome
-from worker.domain.lifecycle.work import DuePullRequest, GroupLease, PendingGroup
+from worker.domain.lifecycle.work import DuePullRequest, GroupLease, PendingGroup, QueuedDelivery
 from worker.domain.metrics import EventCount
 from worker.domain.model import CheckRunId, EvalId, InstallationId, Sha, build_models
 from worker.domain.pattern import compile_patterns
@@ -64,7 +64,7 @@ from worker.scheduling.pipeline import (
 )
 from worker.scheduling.ports import Subject
 from worker.scheduling.queue import JudgeQueue
-from worker.scheduling.reconcile import MissedDeliveries, OpenPullSweep, ReopenedCheckSweep
+from worker.scheduling.reconcile import DeliveryConfirmation, MissedDeliveries, OpenPullSweep, ReopenedCheckSweep
 from worker.scheduling.record import PreviousDossier, VerdictRecorder, VerdictStores, event_publishing
 from worker.scheduling.retry import OutageRetries
 from worker.settings import Settings, Timing
@@ -180,6 +180,11 @@ class AppContext:
             self._merge_groups().expire(subject, check)
         else:
             self._initial_status().expire(subject, head_sha, check)
+
+    def confirm_delivery(self, queued: QueuedDelivery) -> None:
+        """Let a delivery of unknown order count with the head and base that GitHub shows."""
+        pause = timedelta(seconds=self.settings.timing.gather)
+        DeliveryConfirmation(self.listing, self.store.unconfirmed, pause).confirm(queued)
 
     def answer_command(self, command: CommandRequest) -> None:
         """Execute a command if its author may give it, and answer."""

@@ -69,13 +69,13 @@ def test_queued_request_names_its_pull_request_and_trigger(web_server: WebServer
     assert request.requested_at.tzinfo is not None
 
 
-def test_late_push_changes_nothing(web_server: WebServer) -> None:
+def test_push_from_another_commit_waits_for_github(web_server: WebServer) -> None:
     newer, older = payload("synchronize", before="2" * 40), payload("synchronize", before="3" * 40)
     older["pull_request"]["head"] = {"sha": "2" * 40}
     assert [web_server.deliver("pull_request", delivery).json() for delivery in (newer, older)] == [
         {"outcome": "queued"}
     ] * 2
-    assert web_server.apply() == [IntakeOutcome.QUEUED, IntakeOutcome.LATE]
+    assert web_server.apply() == [IntakeOutcome.QUEUED, IntakeOutcome.UNCONFIRMED]
 
 
 def test_command_is_queued_once_with_its_author(web_server: WebServer) -> None:

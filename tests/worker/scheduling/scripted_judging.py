@@ -20,7 +20,7 @@ from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import CheckContent, Conclusion, SarifUpload
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.github_events import MergeGroup, PullRequestEvent, RepositoryAdded
+from worker.domain.github_events import MergeGroup, PullRequestEvent, RepositoryAdded, ShownPull
 from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import (
     JudgingCompleted,
@@ -29,8 +29,8 @@ from worker.domain.lifecycle.judging import (
     JudgingSuperseded,
     WaitForCi,
 )
-from worker.domain.lifecycle.work import DuePullRequest, LeasedGroup, PendingGroup
-from worker.domain.model import CheckRunId, EvalId, Sha
+from worker.domain.lifecycle.work import DuePullRequest, LeasedGroup, PendingGroup, QueuedDelivery
+from worker.domain.model import CheckRunId, EvalId, Sha, hash_base
 from worker.domain.ports import Fence, Lease
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Forbidden, Outage, RateLimited, SubjectGone, Unavailable
@@ -241,6 +241,14 @@ class ScriptedHandlers:
         self._service().expire(subject, head_sha, check, failed_content("overdue", subject.delivery_id))
         if step == "a judge begins":
             self._service().restart(subject, head_sha)
+
+    def confirm_delivery(self, queued: QueuedDelivery) -> None:
+        pull, announced = queued.delivery.request.pull, queued.delivery.request.head_sha or "0" * 40
+        self._step(self.world.next_step(pull.model_copy(update={"number": pull.number + 3000})))
+        self.store.unconfirmed.confirm(
+            queued, ShownPull(self.world.head(pull) or announced, hash_base("main"), draft=False)
+        )
+        self.store.unconfirmed.complete(queued.delivery)
 
     def answer_command(self, command: CommandRequest) -> None:
         self.world.note("asked", delivery=command.delivery_id)

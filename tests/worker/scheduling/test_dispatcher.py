@@ -39,6 +39,7 @@ from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.keys import COMMANDS, GROUPS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.github_events import PullRequestEventKind
+from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle.inbox import RequestDelivery
 from worker.domain.lifecycle.intake import NamedHead
 from worker.domain.lifecycle.judging import Finish
@@ -139,6 +140,23 @@ def test_check_run_is_opened_before_a_judging_starts(store: Store, world: Script
     store.pulls.request_judging(judge_request(head_sha=NEWER))
     assert wait_until(lambda: world.checks().get(f"100/1 {HEAD}", "").startswith("cancelled: "))
     assert wait_until(lambda: not store.client.call("ZCARD", keys.pending_checks(pull_ref().installation_id).name))
+
+
+@pytest.mark.usefixtures("dispatcher")
+@pytest.mark.parametrize("steps", [[], ["unavailable"], ["gone"]], ids=["now", "later", "never"])
+def test_push_of_unknown_order_counts_once_github_was_asked(
+    store: Store, world: ScriptedGitHub, steps: list[str]
+) -> None:
+    store.pulls.request_judging(judge_request())
+    world.push(pull_ref(), NEWER)
+    world.script(pull_ref(3001), *steps, "ok")
+    push = judge_request(head_sha=HEAD[::-1].replace("1", "4"), trigger=Trigger.PUSHED)
+    delivery = RequestDelivery(request=push, named_by=NamedHead("5" * 40))
+    store.client.call("RPUSH", keys.INBOX.name, delivery.model_dump_json())
+    assert wait_until(lambda: not store.client.call("LLEN", keys.INBOX.name))
+    assert wait_until(lambda: not store.client.call("HLEN", keys.UNCONFIRMED.texts.name))
+    newest = store.checks().newest_head(pull_ref())
+    assert newest == (HEAD if steps == ["gone"] else NEWER)
 
 
 @pytest.mark.usefixtures("dispatcher")

@@ -20,9 +20,19 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.records import MOST_TIMES, RedisProgress, add_repositories, find_repositories
 from worker.adapters.redis.store import Store
-from worker.domain.github_events import DeliveryAttempt, OpenPull, OpenRepository, Repository, RepositoryAdded
+from worker.domain.github_events import (
+    DeliveryAttempt,
+    OpenPull,
+    OpenRepository,
+    Repository,
+    RepositoryAdded,
+    ShownPull,
+)
 from worker.domain.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger
+from worker.domain.lifecycle.inbox import RequestDelivery
+from worker.domain.lifecycle.intake import IntakeOutcome, NamedHead
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import QueuedDelivery
 from worker.domain.model import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
 from worker.errors import Outage, RateLimited, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
@@ -33,6 +43,7 @@ from worker.scheduling.reconcile import (
     MAX_HEADS,
     MAX_PENDING,
     MAX_REDELIVERIES,
+    DeliveryConfirmation,
     MissedDeliveries,
     OpenPullSweep,
     ReopenedCheckSweep,
@@ -101,6 +112,54 @@ class DeliveryLog:
 
 def missed_deliveries(store: Store, log: DeliveryLog, clock: StoppedClock | None = None) -> MissedDeliveries:
     return MissedDeliveries(log, RedisProgress(store.client), clock or StoppedClock())
+
+
+class UnconfirmedDeliveries:
+    """The queue of one delivery; GitHub's answers have these *outcomes*."""
+
+    def __init__(self, *outcomes: IntakeOutcome) -> None:
+        self.outcomes = list(outcomes)
+        self.calls: list[timedelta | str] = []
+
+    def next(self) -> None: ...
+
+    def confirm(self, queued: QueuedDelivery, shown: ShownPull) -> IntakeOutcome:
+        assert (queued.delivery.request.head_sha, shown.head_sha) == (HEAD, NEWER)
+        return self.outcomes.pop(0)
+
+    def postpone(self, task: RequestDelivery, delay: timedelta, /) -> None:
+        assert task.request.head_sha == HEAD
+        self.calls.append(delay)
+
+    def complete(self, done: RequestDelivery, /) -> None:
+        assert done.request.head_sha == HEAD
+        self.calls.append("complete")
+
+
+class CurrentPulls:
+    def find_shown(self, request: JudgeRequest) -> ShownPull:
+        assert request.head_sha == HEAD
+        return ShownPull(NEWER, MAIN, draft=False)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "calls"),
+    [
+        ([IntakeOutcome.QUEUED], ["complete"]),
+        ([IntakeOutcome.LATE, IntakeOutcome.COALESCED], [timedelta(seconds=2), "complete"]),
+        ([IntakeOutcome.LATE] * 3, [timedelta(seconds=2), timedelta(seconds=2), "complete"]),
+        ([IntakeOutcome.UNCONFIRMED, IntakeOutcome.QUEUED], [timedelta(0), "complete"]),
+    ],
+)
+def test_github_is_asked_for_an_announced_head_three_times(
+    outcomes: list[IntakeOutcome], calls: list[timedelta | str]
+) -> None:
+    deliveries = UnconfirmedDeliveries(*outcomes)
+    confirmation = DeliveryConfirmation(CurrentPulls(), deliveries, timedelta(seconds=2))
+    delivery = RequestDelivery(request=judge_request(), named_by=NamedHead())
+    for attempt in range(1, len(outcomes) + 1):
+        confirmation.confirm(QueuedDelivery(delivery, attempt, NEWER, MAIN))
+    assert deliveries.calls == calls
 
 
 def test_delivery_that_always_fails_is_given_up(store: Store) -> None:

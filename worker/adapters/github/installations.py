@@ -31,13 +31,21 @@ from worker.adapters.github.responses import (
     PullQueryResponse,
     PullState,
     RepositoriesQueryResponse,
+    RestPull,
     RestResponse,
     RuledRefResponse,
 )
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.config import CONFIG_PATH
 from worker.domain.dossier import PullRequest
-from worker.domain.github_events import DeliveryAttempt, OpenPull, OpenRepository, PullSnapshot, Repository
+from worker.domain.github_events import (
+    DeliveryAttempt,
+    OpenPull,
+    OpenRepository,
+    PullSnapshot,
+    Repository,
+    ShownPull,
+)
 from worker.domain.judge_request import JudgeRequest
 from worker.domain.model import InstallationId, RepositoryId, RepositoryName, hash_base
 from worker.domain.verdict.verdict import AbstainReason
@@ -325,6 +333,14 @@ class GitHubListing:
             is_required=pull.base_ref is not None and CHECK_NAME in required_checks(pull.base_ref),
             is_passed_unjudged=policy.mode == "observe" or policy.abstains.get(AbstainReason.UNPROVEN) == "neutral",
         )
+
+    def find_shown(self, request: JudgeRequest) -> ShownPull:
+        """The pull request as GitHub shows it now. Raises SubjectGone for a closed one, and as PullSource does."""
+        path = f"/repos/{request.repository}/pulls/{request.pull.number}"
+        pull = self._access.api(request.pull.installation_id).get(path, RestPull)
+        if pull.state != "open":
+            raise SubjectGone(pull.state)
+        return ShownPull(pull.head_sha, hash_base(pull.base_ref), draft=pull.draft)
 
     def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]:
         """Open pull requests of a repository, newest first. Raises as PullSource does."""

@@ -46,7 +46,7 @@ SETTLE_TICKS: Final = 10
 
 TASK_QUEUES: Final = (
     keys.COMMANDS, keys.ADDED_REPOSITORIES, keys.PULL_REQUEST_EVENTS, keys.COMMENT_JOBS, keys.SCANS, keys.GROUPS,
-    keys.SHARED_HEADS,
+    keys.SHARED_HEADS, keys.UNCONFIRMED,
 )  # fmt: skip
 SHARED: Final[tuple[tuple[Key, ...], ...]] = (
     (keys.PAUSED_REPOSITORIES,), (keys.MEASURED_INSTALLATIONS,), (keys.UNINSTALLATIONS,), (keys.LOOKAHEAD,),

@@ -16,6 +16,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import (
     RedisClient,
     find_server_time,
+    items,
     member_scores,
     parse_time,
     read_json_or_none,
@@ -32,7 +33,7 @@ from worker.adapters.redis.connection.transactions import (
     write_all,
 )
 from worker.adapters.redis.encryption_and_tokens import Codec
-from worker.adapters.redis.judging.intake import milliseconds
+from worker.adapters.redis.judging.intake import milliseconds, receive_request
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
     COMMANDS,
@@ -41,13 +42,21 @@ from worker.adapters.redis.keys import (
     PULL_REQUEST_EVENTS,
     SCANS,
     SHARED_HEADS,
+    UNCONFIRMED,
     QueueKeys,
 )
 from worker.domain.check.author_comment import VerdictTask
-from worker.domain.github_events import PullRequestEvent, PullRequestEventKind
+from worker.domain.github_events import PullRequestEvent, PullRequestEventKind, ShownPull
 from worker.domain.judge_request import CommandRequest, PullRef
+from worker.domain.lifecycle.inbox import RequestDelivery
 from worker.domain.lifecycle.intake import IntakeOutcome
-from worker.domain.lifecycle.work import PendingWork, QueuedCommand, QueuedFollowUp, QueuedPullRequestEvent
+from worker.domain.lifecycle.work import (
+    PendingWork,
+    QueuedCommand,
+    QueuedDelivery,
+    QueuedFollowUp,
+    QueuedPullRequestEvent,
+)
 from worker.domain.model import Frozen
 from worker.errors import Unreadable
 from worker.settings import Timing
@@ -140,6 +149,7 @@ WORK_KEYS: Final = (
     (PendingWork.SYNC_SHARED_HEAD, SHARED_HEADS.order),
     (PendingWork.ADD_REPOSITORY, ADDED_REPOSITORIES.order),
     (PendingWork.UPLOAD_SARIF, SCANS.order),
+    (PendingWork.CONFIRM_DELIVERY, UNCONFIRMED.order),
 )
 """Kinds of pending work, and the keys that sort each."""
 
@@ -231,6 +241,56 @@ def _about(event: PullRequestEvent) -> list[keys.Key]:
         return [keys.commit(event.installation_id, event.repository_id, event.head_sha)]
     about = [event.pull, *(event.pull_with_number(number) for number in event.reverts)]
     return [keys.watch(pull) for pull in about if pull is not None]
+
+
+class RedisUnconfirmedQueue(DelayedQueue[RequestDelivery]):
+    """Deliveries of unknown order, which count once GitHub was asked for head and base."""
+
+    def __init__(self, client: RedisClient, timing: Timing) -> None:
+        super().__init__(client, timing, RequestDelivery, UNCONFIRMED, attrgetter("request.delivery_id"))
+        self._timing = timing
+
+    def next(self) -> QueuedDelivery | None:
+        if (item := self.take()) is None:
+            return None
+        delivery, attempt, _ = item
+        fields = items(self._client.call("HMGET", keys.pull(delivery.request.pull).name, "head", "base"))
+        head, base = (text(field) or None for field in fields)
+        return QueuedDelivery(delivery, attempt, head, base)
+
+    @in_transaction
+    def confirm(self, transaction: Transaction, queued: QueuedDelivery, shown: ShownPull) -> Operation[IntakeOutcome]:
+        """Apply a delivery with the head and base that GitHub shows. Unless LATE or UNCONFIRMED, it is removed.
+
+        UNCONFIRMED: the known head or base has changed since, so GitHub has to be asked again.
+        """
+        request = queued.delivery.request
+        is_queued, fields = yield from transaction.read(
+            ("HEXISTS", UNCONFIRMED.texts.name, request.delivery_id),
+            ("HMGET", keys.pull(request.pull).name, "head", "base"),
+        )
+        if not is_queued:
+            return IntakeOutcome.DUPLICATE
+        if [text(field) or None for field in items(fields)] != [queued.head, queued.base]:
+            return IntakeOutcome.UNCONFIRMED
+        is_seen = request.arrived is not None and request.arrived.head_sha == shown.head_sha
+        changes = {
+            "head_sha": shown.head_sha,
+            "base": shown.base,
+            "draft": shown.draft,
+            "arrived": request.arrived if is_seen else None,
+        }
+        receipt = yield from receive_request(
+            transaction,
+            request.model_copy(update=changes),
+            self._timing,
+            queued.delivery.named_by,
+            queued.delivery.unless_judged_by,
+            is_confirmed=True,
+        )
+        if receipt.outcome is not IntakeOutcome.LATE:
+            transaction.write_each(removal(UNCONFIRMED, request.delivery_id))
+        return receipt.outcome
 
 
 class RedisCommandQueue(DelayedQueue[CommandRequest]):

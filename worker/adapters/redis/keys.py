@@ -518,5 +518,8 @@ GROUPS: Final = _queue_keys("groups")
 Also, as `ID run` and `ID spared`: the server it was processed with, and how often that server's end interrupted it.
 """
 
+UNCONFIRMED: Final = _queue_keys("unconfirmed")
+"""Deliveries that count once GitHub was asked for head and base, by their id."""
+
 SHARED_HEADS: Final = _queue_keys("commits")
 """Commits of several pull requests whose check runs may be out of sync, by the name of the `shown` key."""

@@ -30,6 +30,7 @@ from worker.adapters.redis.keys import (
     GROUPS,
     PULL_REQUEST_EVENTS,
     SCANS,
+    UNCONFIRMED,
 )
 from worker.domain.lifecycle.state import Phase
 from worker.domain.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, Histogram, MetricTotals
@@ -44,6 +45,7 @@ MOST_INSTALLATIONS: Final = 1_000
 QUEUES: Final = MappingProxyType(
     {
         "command": COMMANDS.order,
+        "unconfirmed": UNCONFIRMED.order,
         "happening": PULL_REQUEST_EVENTS.order,
         "greeting": ADDED_REPOSITORIES.order,
         "letter": COMMENT_JOBS.order,

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from worker.adapters.redis.budget import RedisBudget, RedisRates, RedisRunBudget
-    from worker.adapters.redis.delayed_queue import RedisCommandQueue, RedisPullRequestEventQueue, RedisTaskQueue
+    from worker.adapters.redis.delayed_queue import (
+        RedisCommandQueue,
+        RedisPullRequestEventQueue,
+        RedisTaskQueue,
+        RedisUnconfirmedQueue,
+    )
     from worker.adapters.redis.documents import (
         RedisConfigs,
         RedisDecisions,
@@ -108,6 +113,13 @@ class Store:
         from worker.adapters.redis.delayed_queue import RedisCommandQueue  # noqa: PLC0415 - unused on a laptop
 
         return RedisCommandQueue(self.client, self.codec, self.timing)
+
+    @property
+    def unconfirmed(self) -> "RedisUnconfirmedQueue":
+        """Deliveries of unknown order."""
+        from worker.adapters.redis.delayed_queue import RedisUnconfirmedQueue  # noqa: PLC0415 - the dispatcher's
+
+        return RedisUnconfirmedQueue(self.client, self.timing)
 
     @property
     def pull_request_events(self) -> "RedisPullRequestEventQueue":

@@ -1,9 +1,8 @@
 """Event -> state: a judging is requested, other checks complete, the pull request is closed.
 
-Events come in any order and more than once. An event that names a head or a base may be older than what is known of it.
+Deliveries come in any order and more than once. One that does not follow from the known head and base waits until GitHub is asked.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,15 +16,10 @@ from worker.domain.lifecycle.state import (
     Retention,
     end_judging,
     make_due,
-    with_head,
-    without_head,
 )
 from worker.domain.model import BaseHash, DeliveryId, Sha
 
 NO_HEAD: Final[Sha] = "0" * 40
-MOST_BASE_MOVES: Final = 8
-"""Bases that are remembered while the order of their edits is unknown."""
-
 MOST_LOOKS: Final = 60
 """Limit of retriggers of one head by other checks after its verdict, over at least seven hours: an App could answer forever."""
 
@@ -103,7 +97,9 @@ class IntakeOutcome(StrEnum):
     UNKNOWN = "unknown"
     """Not about a judged pull request."""
     LATE = "late"
-    """About a head that the branch has left: nothing starts for it."""
+    """It announces a head or a base, and GitHub shows the known one: nothing starts for it."""
+    UNCONFIRMED = "unconfirmed"
+    """It does not follow from the known head and base: GitHub is asked before it counts."""
 
 
 class NamedHead(NamedTuple):
@@ -129,7 +125,10 @@ def find_mode(trigger: Trigger, *, is_draft: bool, has_case: bool = False) -> In
 
 @dataclass(frozen=True, slots=True)
 class JudgingRequested:
-    """A request to judge. *named_by*: the delivery that names head or base; None: GitHub was asked. *request*: its JSON."""
+    """A request to judge. *request*: its JSON. *named_by*: the delivery that names head or base; None: there is none.
+
+    *is_confirmed*: head and base are those that GitHub showed after the delivery.
+    """
 
     request: str
     trigger: Trigger
@@ -137,6 +136,7 @@ class JudgingRequested:
     head: Sha | None
     base: BaseHash | None
     named_by: NamedHead | None
+    is_confirmed: bool
     first_seen_at: str | None
     is_outside: bool
     quiet_ms: int
@@ -174,23 +174,6 @@ class Intake:
     """What would expire with the closed pull request stays."""
 
 
-class _Head(NamedTuple):
-    """The newest head after an event. `is_late`: the event names another one. `is_void`: the event says nothing new."""
-
-    sha: Sha | None
-    left: tuple[Sha, ...]
-    is_late: bool
-    is_void: bool
-
-
-class _Base(NamedTuple):
-    """The base after an event. `is_old`: the event names a base that the pull request has left."""
-
-    base: BaseHash | None
-    moves: tuple[tuple[BaseHash, int], ...]
-    is_old: bool
-
-
 def request_judging(
     state: PullRequestState, event: JudgingRequested, context: IntakeContext, seq: int, now: float
 ) -> Intake:
@@ -198,35 +181,29 @@ def request_judging(
     is_text = event.trigger is Trigger.TEXT
     if context.is_judged_by_issue or (is_text and not state.request and not context.has_ledger):
         return Intake(state, IntakeOutcome.UNKNOWN)
-    head, is_reopened = _follow_head(state, event), event.trigger is Trigger.REOPENED
-    if head.is_void:
-        return Intake(state._replace(left_heads=head.left), IntakeOutcome.LATE, is_reopened=is_reopened)
-    base = _follow_base(state, event, head.sha)
-    is_new = head.sha is not None and head.sha != state.head
+    if (order := _find_order(state, event)) is not None:
+        return Intake(state, order)
+    head = event.head
+    is_new = head is not None and head != state.head
     if event.mode is IntakeMode.ASKED and state.request and state.phase is not Phase.DUE and not state.is_idle_draft:
         return Intake(state, IntakeOutcome.UNKNOWN)
     is_waiting = is_text and state.phase is Phase.DUE and bool(state.request) and not state.outdated_by
     only_waits = is_waiting and not is_new and not context.is_concluded
-    request = event.request
-    if base.is_old:
-        request = request.replace(f'"base":"{event.base}"', f'"base":"{base.base}"', 1)
-    is_rebased = event.trigger is Trigger.BASE and not base.is_old
+    is_rebased = event.trigger is Trigger.BASE and (state.base is None or event.base != state.base)
+    is_base_named = event.trigger is Trigger.BASE and bool(event.base) and event.head is not None
     after = state._replace(
         seq=seq,
-        request=state.request if only_waits else request,
+        request=state.request if only_waits else event.request,
         closed_at=state.closed_at if event.trigger in OWN_TRIGGERS else None,
         expires_at=state.expires_at if event.trigger in OWN_TRIGGERS else None,
         flags=(*state.flags, *(flag for flag in FLAGS.get(event.trigger, ()) if flag not in state.flags)),
-        left_heads=head.left,
-        base=base.base or state.base,
-        base_moves=base.moves,
-        is_base_unconfirmed=state.is_base_unconfirmed or (is_rebased and bool(_left_base(event))),
+        base=event.base if is_base_named else state.base or event.base,
     )
     if is_new:
-        after = after._replace(head=head.sha, waiting_since=None, head_first_seen_at=None, looks=0)
+        after = after._replace(head=head, waiting_since=None, head_first_seen_at=None, looks=0)
     if event.trigger in FLAGS:  # not by an App that answers to our check run
         after = after._replace(looks=0)
-    if event.first_seen_at and not head.is_late and (is_new or not state.head_first_seen_at):
+    if event.first_seen_at and (is_new or not state.head_first_seen_at):
         after = after._replace(head_first_seen_at=event.first_seen_at)
     after = _with_backoff(state, _with_role(after, event, now), event, now)
     turn_at = None
@@ -237,69 +214,28 @@ def request_judging(
             after = after._replace(not_before=not_before)
     is_known = not is_new or (is_text and not state.request)
     is_outdating = event.mode is not IntakeMode.HOLD and event.trigger in OUTDATING_TRIGGERS
-    is_stale = is_outdating and is_known and not only_waits and bool(state.head or head.sha)
+    is_stale = is_outdating and is_known and not only_waits and bool(state.head or head)
     if is_stale:
         after = after._replace(outdated_by=event.trigger, is_reopening=False)
-    is_shown = event.mode in (IntakeMode.HOLD, IntakeMode.MOVED) and head.sha is not None
+    is_shown = event.mode in (IntakeMode.HOLD, IntakeMode.MOVED) and head is not None
     if is_new or is_stale or only_waits or is_shown:
         after = after._replace(opening_at=max(now, after.not_before or 0) if after.is_outside else now)
-    after, outcome = _schedule(state, after, event, context, now, is_old_base=base.is_old)
-    return Intake(after, outcome, turn_at, is_rebased, is_reopened)
+    after, outcome = _schedule(state, after, event, context, now)
+    return Intake(after, outcome, turn_at, is_rebased, is_reopened=event.trigger is Trigger.REOPENED)
 
 
-def _follow_head(state: PullRequestState, event: JudgingRequested) -> _Head:
-    """The newest head.
-
-    A delivery is late if it was opened with its head and another one is known, or if the branch has left that head or the one that a
-    push led from. A push from the known head comes after it, wherever it was forced to.
-    """
-    head, left, by = event.head, state.left_heads, event.named_by
-    newest = state.head or head
-    is_other = head is not None and head != newest
-    before = None if by is None else by.previous_sha
-    is_push = before is not None and before != NO_HEAD
-    is_late = (
-        is_other
-        and by is not None
-        and before != newest
-        and (head in left or (is_push and before in left) or before == NO_HEAD)
-    )
-    is_void = is_late and ((is_push and head in left) or event.mode is IntakeMode.HOLD)
-    if is_other and head is not None and newest is not None:
-        left = with_head(without_head(left, head), head if is_late else newest)
-    if is_late:
-        head = newest
-    if is_push and before is not None and before not in (head, newest):
-        left = with_head(left, before)
-    return _Head(head, left, is_late, is_void)
-
-
-def _left_base(event: JudgingRequested) -> BaseHash | None:
-    return None if event.named_by is None else event.named_by.previous_base
-
-
-def _follow_base(state: PullRequestState, event: JudgingRequested, head: Sha | None) -> _Base:
-    """The newest base.
-
-    A pull request enters each base as often as it leaves it, but for its newest one, which it enters once more. Edits that were not
-    received show as a base that was left and never entered. Where several bases are entered more often, the last received counts, until
-    GitHub is asked.
-    """
-    base, left = event.base, _left_base(event)
-    if event.trigger is not Trigger.BASE or not base:
-        return _Base(state.base or base, state.base_moves, is_old=False)
-    if not (left and state.base):
-        is_named = bool(left or head)
-        return _Base(base, (), is_old=False) if is_named else _Base(state.base or base, state.base_moves, is_old=False)
-    moves = Counter({state.base: 1})
-    for name, count in (*state.base_moves, (base, 1), (left, -1)):
-        moves[name] += count
-    entered = [name for name, count in moves.items() if count > 0]
-    newest = entered[0] if len(entered) == 1 else base
-    moves[newest] -= 1
-    open_moves = tuple((name, count) for name, count in moves.items() if count)
-    is_old = newest == state.base and base != newest
-    return _Base(newest, open_moves if len(open_moves) <= MOST_BASE_MOVES else (), is_old)
+def _find_order(state: PullRequestState, event: JudgingRequested) -> IntakeOutcome | None:
+    """LATE or UNCONFIRMED, where a delivery does not follow from the known head and base. None: it counts."""
+    by, is_base = event.named_by, event.trigger is Trigger.BASE
+    if by is None:
+        return None
+    if event.is_confirmed:
+        is_announcement = is_base or by.previous_sha is not None
+        is_known = event.head == state.head and (not is_base or event.base == state.base)
+        return IntakeOutcome.LATE if is_announcement and is_known else None
+    follows_head = event.head is None or state.head in (None, event.head, by.previous_sha)
+    follows_base = not is_base or state.base in (None, by.previous_base)
+    return None if follows_head and follows_base else IntakeOutcome.UNCONFIRMED
 
 
 def _with_role(state: PullRequestState, event: JudgingRequested, now: float) -> PullRequestState:
@@ -335,8 +271,6 @@ def _schedule(
     event: JudgingRequested,
     context: IntakeContext,
     now: float,
-    *,
-    is_old_base: bool,
 ) -> tuple[PullRequestState, IntakeOutcome]:
     """Set when the judging starts."""
     outcome = IntakeOutcome.COALESCED if before.phase else IntakeOutcome.QUEUED
@@ -346,7 +280,7 @@ def _schedule(
     if before.is_idle_draft or before.ci_request:
         state = state._replace(is_idle_draft=False, ci_request=None)
     due_at, is_due = before.due_at or 0, before.phase is Phase.DUE
-    if (due_at > 0 and (due_at <= now or (event.mode is IntakeMode.SOON and is_due))) or (is_old_base and is_due):
+    if due_at > 0 and (due_at <= now or (event.mode is IntakeMode.SOON and is_due)):
         return state, IntakeOutcome.COALESCED
     quiet_ms = event.quiet_ms
     if event.mode is IntakeMode.MOVED and not is_due:

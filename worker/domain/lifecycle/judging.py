@@ -16,8 +16,6 @@ from worker.domain.lifecycle.state import (
     end_judging,
     keep_outdated,
     make_due,
-    with_head,
-    without_head,
 )
 from worker.domain.model import BaseHash, Sha
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
@@ -182,15 +180,11 @@ def _postpone(state: PullRequestState, end: JudgingEnded, now: float) -> PullReq
 
 
 def _confirm(state: PullRequestState, end: JudgingEnded) -> PullRequestState:
-    """GitHub showed head and base to the judge of this verdict, whatever deliveries named last."""
+    """GitHub showed this head to the judge, whatever deliveries named last."""
     state = state._replace(is_idle_draft=False)
-    if end.base and state.is_base_unconfirmed:
-        moves = state.base_moves if state.base == end.base else ()
-        state = state._replace(base=end.base, base_moves=moves, is_base_unconfirmed=False)
     if end.head is None or state.head == end.head:
         return state
-    left = state.left_heads if state.head is None else with_head(without_head(state.left_heads, end.head), state.head)
-    return state._replace(head=end.head, published_head=end.head, left_heads=left, head_first_seen_at=None, looks=0)
+    return state._replace(head=end.head, published_head=end.head, head_first_seen_at=None, looks=0)
 
 
 def find_retry_slot(taken: Sequence[float], at: float, gap: float) -> float:

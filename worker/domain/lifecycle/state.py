@@ -5,12 +5,9 @@ the state, and derives the queues from it.
 """
 
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from worker.domain.model import BaseHash, EvalId, InstallationId, Sha
-
-MOST_LEFT_HEADS: Final = 16
-"""Heads that are remembered after the branch has left them."""
 
 
 class Phase(StrEnum):
@@ -45,13 +42,7 @@ class PullRequestState(NamedTuple):
     """The newest JudgeRequest, as JSON."""
     head: Sha | None = None
     """The newest head that an event named, or that got a verdict since."""
-    left_heads: tuple[Sha, ...] = ()
-    """Heads that the branch has left, the newest last."""
     base: BaseHash | None = None
-    base_moves: tuple[tuple[BaseHash, int], ...] = ()
-    """Bases that unordered edits entered more often than they left, or the other way round, by the difference."""
-    is_base_unconfirmed: bool = False
-    """An edit of the base was received since the last verdict."""
     flags: tuple[str, ...] = ()
     """What persons asked for, until a verdict."""
     quiet_ms: int | None = None
@@ -128,15 +119,6 @@ class PullRequestState(NamedTuple):
 
     def has_lease(self, now: float) -> bool:
         return self.lease_until is not None and self.lease_until > now
-
-
-def without_head(heads: tuple[Sha, ...], head: Sha) -> tuple[Sha, ...]:
-    return tuple(left for left in heads if left != head)
-
-
-def with_head(heads: tuple[Sha, ...], head: Sha) -> tuple[Sha, ...]:
-    """The heads that were left, and this one as the newest of them."""
-    return (*without_head(heads, head), head)[-MOST_LEFT_HEADS:]
 
 
 def make_due(state: PullRequestState, now: float) -> PullRequestState:

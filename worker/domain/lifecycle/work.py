@@ -8,6 +8,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from worker.domain.check.author_comment import VerdictTask
 from worker.domain.github_events import MergeGroup, PullRequestEvent, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
+from worker.domain.lifecycle.inbox import RequestDelivery
 from worker.domain.model import BaseHash, CheckRunId, Frozen, InstallationId, RepositoryId, Sha
 from worker.domain.pause import JudgingPause
 
@@ -43,6 +44,7 @@ class PendingWork(Enum):
     SYNC_SHARED_HEAD = auto()
     ADD_REPOSITORY = auto()
     UPLOAD_SARIF = auto()
+    CONFIRM_DELIVERY = auto()
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,16 @@ class QueuedCommand:
 
     command: CommandRequest
     attempt: int
+
+
+@dataclass(frozen=True)
+class QueuedDelivery:
+    """A delivery to confirm; *attempt* counts from 1. *head*, *base*: what is known, and from which it does not follow."""
+
+    delivery: RequestDelivery
+    attempt: int
+    head: Sha | None
+    base: BaseHash | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from worker.adapters.github import installations
 from worker.adapters.github.client import MOST_REMEMBERED, AppAccess, GitHubApi, key_api
 from worker.adapters.github.installations import GitHubDeliveries, GitHubListing, GitHubRepositories
 from worker.domain.config.config import Authors, Handling
-from worker.domain.github_events import DeliveryAttempt
+from worker.domain.github_events import DeliveryAttempt, ShownPull
 from worker.domain.judge_request import AuthorKind
+from worker.domain.model import hash_base
 from worker.dossier.authors import classify_author
 from worker.errors import SubjectGone
 from worker.process import SystemClock
@@ -170,6 +171,14 @@ def test_author_of_a_pull_request_is_read_in_one_request(
     assert classify_author(pull.pull) is AuthorKind.AGENT
     assert pull.authors == Authors()
     assert len(repo.request_names()) == 1
+
+
+def test_head_base_and_draft_state_are_those_shown_now(repo: FakeRepo, listing: GitHubListing) -> None:
+    opened = repo.pull()
+    assert listing.find_shown(opened.request) == ShownPull(opened.sha, hash_base("main"), draft=False)
+    opened.edit(state="closed")
+    with pytest.raises(SubjectGone, match="closed"):
+        listing.find_shown(opened.request)
 
 
 def test_judged_authors_come_from_the_readable_base_configuration(repo: FakeRepo, listing: GitHubListing) -> None:

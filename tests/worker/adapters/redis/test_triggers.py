@@ -25,15 +25,16 @@ from worker.adapters.redis.connection.client import find_server_time, items, tex
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.github_events import hash_issue
+from worker.domain.github_events import ShownPull, hash_issue
 from worker.domain.judge_request import FirstSeen, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
 from worker.domain.lifecycle.judging import Finish, FinishResult
-from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob, PendingCheckRun
-from worker.domain.model import CheckRunId, InstallationId, RepositoryId, hash_base
+from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob, PendingCheckRun, QueuedDelivery
+from worker.domain.model import CheckRunId, InstallationId, RepositoryId, Sha, hash_base
 from worker.scheduling.jobs import request_after_ci
 from worker.settings import WRITES_AN_HOUR, WRITES_EACH, Timing
 
+NEWEST = "3" * 40
 IDS = (InstallationId(100), RepositoryId(7))
 MAIN, OWN = hash_base("main"), hash_base("agents-own")
 QUIET = Timing(quiet_window=45, quiet_max=300, gather=2)
@@ -144,13 +145,54 @@ def test_arrival_of_a_head_is_kept_by_later_requests(store: Store) -> None:
 # Heads and checks
 
 
-def test_late_commit_is_recorded_as_an_earlier_head(store: Store) -> None:
-    for head, before in ((HEAD, NO_HEAD), ("3" * 40, NEWER)):
-        request_judging(store, NamedHead(before), head_sha=head)
-    assert request_judging(store, NamedHead(HEAD), head_sha=NEWER) is IntakeOutcome.LATE
+def push_from_another_commit(store: Store) -> QueuedDelivery:
+    """Push from an unknown commit to NEWER, while HEAD is known."""
+    request_judging(store, NamedHead(NO_HEAD), head_sha=HEAD, base=MAIN)
+    changes = {"trigger": Trigger.PUSHED, "arrived": FirstSeen(head_sha=NEWER, at=REQUESTED_AT)}
+    assert request_judging(store, NamedHead(NEWEST), head_sha=NEWER, **changes) is IntakeOutcome.UNCONFIRMED
+    return require(store.unconfirmed.next())
+
+
+def test_unconfirmed_head_is_recorded_as_one_of_its_pull_request(store: Store) -> None:
+    push_from_another_commit(store)
+    assert require(store.pulls.find_request(pull_ref())).head_sha == HEAD
     heads = keys.heads(*IDS, NEWER)
     assert items(store.client.call("SMEMBERS", heads.name)) == [b"1"], "`assay wait` finds the newer head"
     assert ttl_s(store, heads) > 0
+
+
+@pytest.mark.parametrize("shown", [NEWER, NEWEST])
+def test_unconfirmed_delivery_counts_once_with_the_head_that_github_shows(store: Store, shown: Sha) -> None:
+    queued = push_from_another_commit(store)
+    assert (queued.attempt, queued.head, queued.base) == (1, HEAD, MAIN)
+    assert store.unconfirmed.confirm(queued, ShownPull(shown, MAIN, draft=False)) is IntakeOutcome.COALESCED
+    assert store.unconfirmed.confirm(queued, ShownPull(shown, MAIN, draft=False)) is IntakeOutcome.DUPLICATE
+    assert store.client.call("HLEN", keys.UNCONFIRMED.texts.name) == 0
+    request = require(store.pulls.find_request(pull_ref()))
+    assert (request.head_sha, request.trigger) == (shown, Trigger.PUSHED)
+    assert (request.arrived is not None) is (shown == NEWER), "the other head was announced by no delivery"
+    assert require(store.pulls.next_to_open()).head_sha == shown
+
+
+def test_unconfirmed_delivery_stays_queued_while_github_shows_the_known_head(store: Store) -> None:
+    queued = push_from_another_commit(store)
+    for _ in range(2):
+        assert store.unconfirmed.confirm(queued, ShownPull(HEAD, MAIN, draft=False)) is IntakeOutcome.LATE
+    store.unconfirmed.postpone(queued.delivery, timedelta(0))
+    assert require(store.unconfirmed.next()).attempt == 2
+
+
+def test_answer_of_github_is_not_used_after_the_known_head_has_changed(store: Store) -> None:
+    queued = push_from_another_commit(store)
+    request_judging(store, NamedHead(HEAD), head_sha=NEWEST)
+    assert store.unconfirmed.confirm(queued, ShownPull(NEWER, MAIN, draft=False)) is IntakeOutcome.UNCONFIRMED
+    assert require(store.pulls.find_request(pull_ref())).head_sha == NEWEST
+
+
+def test_unconfirmed_draft_is_as_github_shows_it(store: Store) -> None:
+    queued = push_from_another_commit(store)
+    store.unconfirmed.confirm(queued, ShownPull(NEWER, MAIN, draft=True))
+    assert require(store.pulls.find_request(pull_ref())).draft
 
 
 def test_judged_head_is_known_without_a_delivery(store: Store) -> None:

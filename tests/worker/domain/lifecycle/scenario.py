@@ -48,6 +48,7 @@ class PlayedPull:
         draft: bool = False,
         outside: bool = False,
         first_seen_at: str | None = None,
+        is_confirmed: bool = False,
     ) -> IntakeOutcome:
         self.numbers += 1
         mode = find_mode(trigger, is_draft=draft, has_case=by is not None and by.has_case)
@@ -61,6 +62,7 @@ class PlayedPull:
             head=head,
             base=base,
             named_by=by,
+            is_confirmed=is_confirmed,
             first_seen_at=first_seen_at,
             is_outside=outside,
             quiet_ms=quiet_ms,

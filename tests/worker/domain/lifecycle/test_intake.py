@@ -1,6 +1,7 @@
 """Events of a pull request in each state and any order."""
 
 from itertools import pairwise, permutations
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from worker.domain.lifecycle.intake import (
     withdraw,
 )
 from worker.domain.lifecycle.judging import Finish, FinishResult
-from worker.domain.lifecycle.state import MOST_LEFT_HEADS, Phase, Retention
+from worker.domain.lifecycle.state import Phase, Retention
 from worker.domain.model import BaseHash, DeliveryId, Sha, hash_base
 
 MAIN, DEV, NEXT = (hash_base(name) for name in ("main", "dev", "next"))
@@ -235,7 +236,16 @@ def test_outdated_mark_survives_a_judging_without_a_verdict(pull: PlayedPull) ->
     assert pull.state.outdated_by == Trigger.CRITERIA
 
 
-# The order of heads
+# The order of deliveries
+
+
+def deliver(pull: PlayedPull, by: NamedHead, shown: tuple[Sha, BaseHash], **named: Any) -> list[IntakeOutcome]:
+    """Receive a delivery, and confirm it with the head and base that GitHub shows where its order is unknown."""
+    outcomes = [pull.request(by=by, **named)]
+    if outcomes == [IntakeOutcome.UNCONFIRMED]:
+        confirmed: dict[str, Any] = named | dict(zip(("head", "base"), shown, strict=True))
+        outcomes.append(pull.request(by=by, is_confirmed=True, **confirmed))
+    return outcomes
 
 
 @pytest.mark.parametrize(
@@ -243,119 +253,17 @@ def test_outdated_mark_survives_a_judging_without_a_verdict(pull: PlayedPull) ->
     [("a", order) for order in permutations([("a", "b"), ("b", "c"), ("c", "d")])]
     + [("", order) for order in permutations([(NO_HEAD, "a"), ("a", "b"), ("b", "c")])],
 )
-def test_newest_announced_commit_is_the_head_in_any_order(
+def test_newest_head_is_known_after_pushes_in_any_order(
     pull: PlayedPull, first: str, order: tuple[tuple[str, str], ...]
 ) -> None:
-    newest = first
+    newest = max(head for _, head in order) * 40
     if first:
         pull.request(Trigger.OPENED, first * 40, by=NamedHead(NO_HEAD))
     for before, head in order:
         trigger = Trigger.OPENED if before == NO_HEAD else Trigger.PUSHED
-        pull.request(trigger, head * 40, by=NamedHead(before if before == NO_HEAD else before * 40))
-        newest = max(newest, head)
-        assert pull.state.head == newest * 40
-
-
-def push(pull: PlayedPull, before: Sha | None, head: Sha, **changes: str) -> IntakeOutcome:
-    return pull.request(Trigger.PUSHED, head, by=NamedHead(before), **changes)  # pyright: ignore[reportArgumentType]
-
-
-def test_opened_pull_request_has_left_no_head(pull: PlayedPull) -> None:
-    push(pull, NO_HEAD, HEAD)
-    assert pull.state.left_heads == ()
-
-
-@pytest.mark.parametrize("head", [HEAD, None])
-def test_check_run_is_updated_when_a_pull_request_becomes_a_draft(pull: PlayedPull, head: Sha | None) -> None:
-    pull.request()
-    pull.change(opening_at=None)
-    pull.now += 1000
-    pull.request(Trigger.EDITED, head, draft=True)
-    assert pull.state.opening_at == (pull.now if head else None)
-
-
-def test_push_to_a_left_head_is_late(pull: PlayedPull) -> None:
-    push(pull, NO_HEAD, HEAD)
-    push(pull, NEWER, NEWEST)
-    pull.judge(NEWEST)
-    before = pull.state
-    assert push(pull, HEAD, NEWER) is IntakeOutcome.LATE
-    assert pull.state._replace(left_heads=before.left_heads) == before
-    assert pull.request(Trigger.EDITED, HEAD, by=NamedHead(), draft=True) is IntakeOutcome.LATE
-
-
-def test_push_from_a_left_head_keeps_the_head_and_is_judged(pull: PlayedPull) -> None:
-    push(pull, NO_HEAD, HEAD)
-    push(pull, NEWER, NEWEST, first_seen_at="2026-11-20T20:05:00Z")
-    pull.judge(NEWEST)
-    assert push(pull, HEAD, "4" * 40) is IntakeOutcome.QUEUED
-    assert (pull.state.head, pull.state.head_first_seen_at) == (NEWEST, "2026-11-20T20:05:00Z")
-
-
-def test_forced_push_back_to_an_earlier_head_counts(pull: PlayedPull) -> None:
-    push(pull, NO_HEAD, HEAD)
-    push(pull, HEAD, NEWER)
-    assert push(pull, NEWER, HEAD) is IntakeOutcome.COALESCED
-    assert pull.state.head == HEAD
-
-
-def test_head_read_from_github_replaces_the_announced_one(pull: PlayedPull) -> None:
-    push(pull, NO_HEAD, HEAD)
-    push(pull, HEAD, NEWER)
-    pull.request(Trigger.SWEEP, HEAD)
-    assert pull.state.head == HEAD
-    pull.judge(NEWEST)
-    assert (pull.state.head, pull.state.published_head) == (NEWEST, NEWEST)
-    assert push(pull, HEAD, NEWER) is IntakeOutcome.LATE
-
-
-def test_event_with_an_older_head_counts_for_the_newest(pull: PlayedPull) -> None:
-    push(pull, NO_HEAD, HEAD)
-    push(pull, HEAD, NEWER)
-    pull.judge(NEWER)
-    assert pull.request(Trigger.EDITED, HEAD, by=NamedHead()) is IntakeOutcome.QUEUED
-    assert (pull.state.head, pull.state.outdated_by) == (NEWER, Trigger.EDITED)
-
-
-def test_number_of_remembered_heads_is_limited(pull: PlayedPull) -> None:
-    heads = [f"{number:040x}" for number in range(1, 30)]
-    for before, head in pairwise(heads):
-        push(pull, before, head)
-        push(pull, before, head)
-    assert pull.state.left_heads == tuple(heads[-1 - MOST_LEFT_HEADS : -1])
-
-
-def test_first_seen_time_of_an_older_head_is_not_used(pull: PlayedPull) -> None:
-    push(pull, HEAD, NEWER)
-    pull.judge(NEWEST)
-    pull.request(Trigger.OPENED, HEAD, by=NamedHead(NO_HEAD), first_seen_at="earlier")
-    assert pull.state.head_first_seen_at is None
-    push(pull, NEWER, NEWEST, first_seen_at="now")
-    assert pull.state.head_first_seen_at == "now"
-
-
-@pytest.mark.parametrize("by_verdict", [True, False])
-def test_new_head_has_no_history(pull: PlayedPull, *, by_verdict: bool) -> None:
-    pull.request(first_seen_at="then")
-    pull.request(Trigger.RERUN, first_seen_at="later")
-    assert pull.state.head_first_seen_at == "then"
-    pull.change(looks=3, waiting_since=START)
-    pull.judge(NEWER) if by_verdict else pull.request(head=NEWER)
-    assert (pull.state.head, pull.state.head_first_seen_at) == (NEWER, None)
-    assert (pull.state.looks, pull.state.waiting_since) == (0, None)
-
-
-def test_first_verdict_sets_an_unannounced_head(pull: PlayedPull) -> None:
-    pull.request(Trigger.COMMAND, None)
-    pull.judge(NEWER)
-    assert (pull.state.head, pull.state.left_heads) == (NEWER, ())
-
-
-# The order of bases
-
-
-def move(pull: PlayedPull, left: BaseHash | None, base: BaseHash) -> IntakeOutcome:
-    return pull.request(Trigger.BASE, base=base, by=NamedHead(previous_base=left))
+        by = NamedHead(before if before == NO_HEAD else before * 40)
+        deliver(pull, by, (newest, MAIN), trigger=trigger, head=head * 40)
+    assert pull.state.head == newest
 
 
 @pytest.mark.parametrize(
@@ -373,54 +281,113 @@ def test_last_base_is_known_after_edits_in_any_order(route: tuple[BaseHash, ...]
     for order in permutations(pairwise(route)):
         pull = PlayedPull()
         pull.request(Trigger.OPENED, base=MAIN)
-        for left, base in order:
-            move(pull, left, base)
-        assert (pull.state.base, pull.state.base_moves) == (route[-1], ())
+        unconfirmed = [left for left, base in order if move(pull, left, base) is IntakeOutcome.UNCONFIRMED]
+        for left in unconfirmed:
+            move(pull, left, route[-1], is_confirmed=True)
+        assert pull.state.base == route[-1]
 
 
-def test_late_base_edit_changes_neither_base_nor_decisions(pull: PlayedPull) -> None:
-    pull.request(Trigger.OPENED, base=MAIN)
-    move(pull, DEV, MAIN)
-    assert pull.intakes[-1].is_rebased
-    due_in_s = pull.due_in_s
-    pull.now += 1000
-    assert move(pull, MAIN, DEV) is IntakeOutcome.COALESCED
-    assert (pull.state.base, pull.intakes[-1].is_rebased, pull.due_in_s) == (MAIN, False, due_in_s and due_in_s - 1)
-    assert f'"base":"{MAIN}"' in (pull.state.request or "")
-    pull.judge(base=MAIN)
-    assert not pull.state.is_base_unconfirmed
+def push(pull: PlayedPull, before: Sha | None, head: Sha, **named: Any) -> IntakeOutcome:
+    return pull.request(Trigger.PUSHED, head, by=NamedHead(before), **named)
 
 
-def test_next_judging_confirms_a_base_of_unknown_order(pull: PlayedPull) -> None:
-    pull.request(Trigger.OPENED, base=NEXT)
-    move(pull, MAIN, DEV)
-    assert pull.state.base == DEV
-    pull.start()
-    move(pull, MAIN, NEXT)
-    pull.end(head=HEAD, base=NEXT)
-    assert pull.state.is_base_unconfirmed, "an edit came during the judging"
-    pull.judge(base=NEXT)
-    assert (pull.state.base, pull.state.is_base_unconfirmed) == (NEXT, False)
+def move(pull: PlayedPull, left: BaseHash | None, base: BaseHash, **named: Any) -> IntakeOutcome:
+    return pull.request(Trigger.BASE, base=base, by=NamedHead(previous_base=left), **named)
 
 
 @pytest.mark.parametrize(
-    ("left", "head", "base"), [(None, HEAD, DEV), (None, None, MAIN), (DEV, HEAD, NEXT)], ids=["head", "none", "left"]
+    ("trigger", "by"),
+    [
+        (Trigger.OPENED, NamedHead(NO_HEAD)),
+        (Trigger.PUSHED, NamedHead(NEWEST)),
+        (Trigger.READY, NamedHead()),
+        (Trigger.EDITED, NamedHead()),
+        (Trigger.REOPENED, NamedHead()),
+    ],
 )
-def test_base_edit_without_a_previous_base(
-    pull: PlayedPull, left: BaseHash | None, head: Sha | None, base: BaseHash
-) -> None:
-    pull.request(Trigger.OPENED, base=None if left else MAIN)
-    new = NEXT if left else DEV
-    pull.request(Trigger.BASE, head, base=new, by=NamedHead(previous_base=left) if left else None)
-    assert pull.state.base == base
+def test_delivery_with_another_head_waits_for_github(pull: PlayedPull, trigger: Trigger, by: NamedHead) -> None:
+    push(pull, NO_HEAD, HEAD)
+    pull.judge(HEAD)
+    before = pull.state
+    assert pull.request(trigger, NEWER, by=by) is IntakeOutcome.UNCONFIRMED
+    assert pull.state == before
+    is_announcement = trigger in (Trigger.OPENED, Trigger.PUSHED)
+    late = pull.request(trigger, HEAD, by=by, is_confirmed=True)
+    assert late is (IntakeOutcome.LATE if is_announcement else IntakeOutcome.QUEUED)
+    assert (pull.state == before) is is_announcement
+    assert pull.request(trigger, NEWER, by=by, is_confirmed=True) in (IntakeOutcome.QUEUED, IntakeOutcome.COALESCED)
+    assert (pull.state.head, pull.state.phase) == (NEWER, Phase.DUE)
 
 
-def test_number_of_pending_base_moves_is_limited(pull: PlayedPull) -> None:
+def test_base_edit_counts_immediately_without_a_known_base(pull: PlayedPull) -> None:
+    pull.request(Trigger.OPENED, base=None)
+    assert (move(pull, DEV, NEXT), pull.state.base) == (IntakeOutcome.COALESCED, NEXT)
+
+
+def test_base_edit_from_another_base_waits_for_github(pull: PlayedPull) -> None:
     pull.request(Trigger.OPENED, base=MAIN)
-    for number in range(40):
-        move(pull, hash_base(f"left {number}"), hash_base(f"base {number}"))
-    assert pull.state.base == hash_base("base 39")
-    assert len(pull.state.base_moves) <= 8
+    before = pull.state
+    assert (move(pull, DEV, NEXT), pull.state) == (IntakeOutcome.UNCONFIRMED, before)
+    assert move(pull, DEV, MAIN, is_confirmed=True) is IntakeOutcome.LATE
+    assert pull.state == before
+    assert move(pull, DEV, NEXT, is_confirmed=True) is IntakeOutcome.COALESCED
+    assert (pull.state.base, pull.intakes[-1].is_rebased) == (NEXT, True)
+
+
+def test_confirmed_base_edit_with_a_new_head_keeps_decisions(pull: PlayedPull) -> None:
+    pull.request(Trigger.OPENED, base=MAIN)
+    assert move(pull, DEV, MAIN, head=NEWER, is_confirmed=True) is IntakeOutcome.COALESCED
+    assert (pull.state.head, pull.intakes[-1].is_rebased) == (NEWER, False)
+
+
+def test_request_without_a_head_does_not_change_the_base(pull: PlayedPull) -> None:
+    pull.request(Trigger.OPENED, base=MAIN)
+    pull.request(Trigger.BASE, None, base=DEV)
+    assert pull.state.base == MAIN
+    pull.request(Trigger.BASE, HEAD, base=DEV)
+    assert pull.state.base == DEV
+
+
+@pytest.mark.parametrize("head", [HEAD, None])
+def test_check_run_is_updated_when_a_pull_request_becomes_a_draft(pull: PlayedPull, head: Sha | None) -> None:
+    pull.request()
+    pull.change(opening_at=None)
+    pull.now += 1000
+    pull.request(Trigger.EDITED, head, draft=True)
+    assert pull.state.opening_at == (pull.now if head else None)
+
+
+def test_forced_push_back_to_an_earlier_head_counts(pull: PlayedPull) -> None:
+    push(pull, NO_HEAD, HEAD)
+    push(pull, HEAD, NEWER)
+    assert push(pull, NEWER, HEAD) is IntakeOutcome.COALESCED
+    assert pull.state.head == HEAD
+
+
+def test_head_read_from_github_replaces_the_announced_one(pull: PlayedPull) -> None:
+    push(pull, NO_HEAD, HEAD)
+    push(pull, HEAD, NEWER)
+    pull.request(Trigger.SWEEP, HEAD)
+    assert pull.state.head == HEAD
+    pull.judge(NEWEST)
+    assert (pull.state.head, pull.state.published_head) == (NEWEST, NEWEST)
+
+
+@pytest.mark.parametrize("by_verdict", [True, False])
+def test_new_head_has_no_history(pull: PlayedPull, *, by_verdict: bool) -> None:
+    pull.request(first_seen_at="then")
+    pull.request(Trigger.RERUN, first_seen_at="later")
+    assert pull.state.head_first_seen_at == "then"
+    pull.change(looks=3, waiting_since=START)
+    pull.judge(NEWER) if by_verdict else pull.request(head=NEWER)
+    assert (pull.state.head, pull.state.head_first_seen_at) == (NEWER, None)
+    assert (pull.state.looks, pull.state.waiting_since) == (0, None)
+
+
+def test_first_verdict_sets_an_unannounced_head(pull: PlayedPull) -> None:
+    pull.request(Trigger.COMMAND, None)
+    pull.judge(NEWER)
+    assert pull.state.head == NEWER
 
 
 def test_new_base_while_due_counts_with_its_own_window(pull: PlayedPull) -> None:

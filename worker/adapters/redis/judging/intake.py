@@ -12,10 +12,11 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, Reply, items, read_json, text, whole
 from worker.adapters.redis.connection.transactions import Operation, Transaction, run
 from worker.adapters.redis.judging.state import PULL_S, expect_state, load, parse_state, read_commands, save
-from worker.adapters.redis.keys import SHARED_HEADS
+from worker.adapters.redis.keys import SHARED_HEADS, UNCONFIRMED
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle import intake as lifecycle
+from worker.domain.lifecycle.inbox import RequestDelivery
 from worker.domain.lifecycle.intake import (
     CheckCompleted,
     IntakeContext,
@@ -87,9 +88,15 @@ def receive_request(
     timing: Timing,
     by: NamedHead | None,
     unless_judged_by: Iterable[str] = (),
+    *,
+    is_confirmed: bool = False,
 ) -> Operation[IntakeReceipt]:
-    """Apply a request to judge. *unless_judged_by*: marks of issues; it counts only where the recorded verdict depends on none."""
-    pull, event = request.pull, _judging_requested(request, timing, by)
+    """Apply a request to judge. *unless_judged_by*: marks of issues; it counts only where the recorded verdict depends on none.
+
+    *is_confirmed*: head and base are GitHub's. A delivery of unknown order is queued until they are.
+    """
+    pull = request.pull
+    event = _judging_requested(request, timing, by, is_confirmed=is_confirmed)
     installation, repository = pull.installation_id, pull.repository_id
     turn = keys.outside_turn(installation).name
     whole_state = read_commands(pull)
@@ -116,6 +123,10 @@ def receive_request(
     )
     intake = lifecycle.request_judging(state, event, context, whole(number), transaction.now)
     save(transaction, pull, state, intake.state)
+    if intake.outcome is IntakeOutcome.UNCONFIRMED and by is not None:
+        delivery = RequestDelivery(request=request, named_by=by, unless_judged_by=tuple(unless_judged_by))
+        transaction.write("HSET", UNCONFIRMED.texts.name, request.delivery_id, delivery.model_dump_json())
+        transaction.write("ZADD", UNCONFIRMED.order.name, transaction.now, request.delivery_id)
     if intake.outside_turn_at is not None:
         transaction.expect(("GET", turn), turn_at)
         transaction.write("SET", turn, f"{intake.outside_turn_at:.0f}", "EX", PULL_S)
@@ -127,17 +138,18 @@ def receive_request(
         transaction.write("HSET", decisions, "rebased", f"{transaction.now:.0f}")
         expire_with_ledger(transaction, decisions, ledger_expires_at, intake.state.ends_at)
     is_counted = intake.outcome in (IntakeOutcome.QUEUED, IntakeOutcome.COALESCED)
-    if event.head is not None and (is_counted or intake.outcome is IntakeOutcome.LATE):
+    if event.head is not None and (is_counted or intake.outcome is IntakeOutcome.UNCONFIRMED):
         heads = keys.heads(installation, repository, event.head).name
         transaction.write("SADD", heads, pull.number)
         transaction.write("EXPIRE", heads, PULL_S)
-        if is_counted:
-            name = keys.repository_numbers(request.repository).name
-            transaction.write("SADD", name, f"{installation}:{repository}")
+        name = keys.repository_numbers(request.repository).name
+        transaction.write("SADD", name, f"{installation}:{repository}")
     return IntakeReceipt(intake.outcome, whole(number) if is_counted else 0)
 
 
-def _judging_requested(request: JudgeRequest, timing: Timing, by: NamedHead | None) -> JudgingRequested:
+def _judging_requested(
+    request: JudgeRequest, timing: Timing, by: NamedHead | None, *, is_confirmed: bool
+) -> JudgingRequested:
     trigger, arrived = request.trigger, request.arrived
     mode = find_mode(trigger, is_draft=request.draft, has_case=by is not None and by.has_case)
     quiet_ms, quiet_max_ms = quiet_window_ms(mode, timing)
@@ -149,6 +161,7 @@ def _judging_requested(request: JudgeRequest, timing: Timing, by: NamedHead | No
         head=request.head_sha,
         base=request.base,
         named_by=by,
+        is_confirmed=is_confirmed,
         first_seen_at=None if arrived is None else arrived.at.isoformat(),
         is_outside=request.outside,
         quiet_ms=quiet_ms,

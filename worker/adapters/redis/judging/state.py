@@ -32,15 +32,6 @@ def _write_words(value: tuple[str, ...]) -> str:
     return "".join(f"{word} " for word in value)
 
 
-def _write_moves(value: tuple[tuple[str, int], ...]) -> str:
-    return " ".join(f"{name} {count}" for name, count in value)
-
-
-def _parse_moves(stored: str) -> tuple[tuple[str, int], ...]:
-    parts = stored.split()
-    return tuple(zip(parts[::2], map(int, parts[1::2]), strict=True))
-
-
 def _parse_words(stored: str) -> tuple[str, ...]:
     return tuple(stored.split())
 
@@ -56,10 +47,7 @@ FIELDS: Final = {
     "read_seq": _Field("read", _parse_number),
     "request": _Field("req", str),
     "head": _Field("head", str),
-    "left_heads": _Field("earlier", _parse_words, _write_words),
     "base": _Field("base", str),
-    "base_moves": _Field("bases", _parse_moves, _write_moves),
-    "is_base_unconfirmed": _Field("turned", bool, "{:d}".format),
     "flags": _Field("flags", _parse_words, _write_words),
     "quiet_ms": _Field("quiet", _parse_number),
     "due_at": _Field("due", float),
