@@ -58,8 +58,7 @@ from worker.domain.model import Sha
 from worker.dossier.assemble import complete_dossier
 from worker.evaluation.bench.measures import Share
 from worker.evaluation.bench.statistics import is_blocking_allowed, measured_line
-from worker.signals.heuristic_opinion import find_lookups
-from worker.signals.registry import SIGNALS
+from worker.signals.heuristic_opinion import SIGNALS, find_lookups
 from worker.signals.signal import Signal, SignalKind, SignalScope
 
 ROOT: Final = Path(__file__).resolve().parent.parent

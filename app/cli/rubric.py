@@ -29,7 +29,7 @@ from worker.evaluation.texts import differences_text, promotion_text, rubric_ok_
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.process import SystemClock
 from worker.settings import load_settings
-from worker.signals.registry import REGISTERED_NAMES
+from worker.signals.heuristic_opinion import REGISTERED_NAMES
 from worker.wiring.store import is_version_reused, open_store
 
 SHIPPED_NAME: Final = "default"
@@ -133,7 +133,8 @@ def _sides(compared: ComparedChange | StrengthAgreement) -> dict[str, object]:
 
 def explain(arguments: argparse.Namespace) -> CommandResult:
     """Explain one signal. Raises InputError for a name that no signal has."""
-    from worker.signals.registry import SIGNALS, explain_signal
+    from worker.signals.heuristic_opinion import SIGNALS
+    from worker.signals.signal import explain_signal
 
     signal = next((signal for signal in SIGNALS if signal.name == arguments.signal), None)
     if signal is None:

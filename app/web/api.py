@@ -14,7 +14,7 @@ from litestar.exceptions import NotAuthorizedException, NotFoundException
 from litestar.params import FromPath
 from pydantic import TypeAdapter, ValidationError
 
-from worker.domain.check.wait_status import WaitStatus
+from worker.domain.check.check_run import WaitStatus
 from worker.domain.model import InstallationId, Sha
 from worker.errors import Unavailable
 from worker.evaluation.stats.answers import answer_query, list_evaluations, wait_answer

@@ -15,7 +15,7 @@ from worker.dossier.case import CaseError, read_case, read_case_file
 from worker.dossier.claim_pointer import read_pointer
 from worker.dossier.diff import DiffError, LineKind, parse_diff
 from worker.dossier.issues import criteria_of, find_closing_links, listed_criteria
-from worker.dossier.repo_rules.parser import parse_guidance
+from worker.dossier.repo_rules.files import parse_guidance
 from worker.dossier.secrets import redact
 from worker.errors import InputError
 from worker.judge.rubric import load_rubric

@@ -98,7 +98,7 @@ def refusal_for(notes: ScanNotes, pull: PullRef, dossier: Dossier) -> UploadRefu
 
 def sarif_rules() -> list[SarifRule]:
     """One rule per signal."""
-    from worker.signals.registry import SIGNALS  # noqa: PLC0415 - most repositories upload none, and signals load grammars
+    from worker.signals.heuristic_opinion import SIGNALS  # noqa: PLC0415 - most repositories upload none, and signals load grammars
     from worker.signals.signal import SignalKind  # noqa: PLC0415
 
     return [

@@ -17,8 +17,8 @@ from typing import Any, Final, Protocol, TypeVar, assert_never, cast
 
 from rq.job import Job
 
+from worker.domain.check.check_run import verdict_reason
 from worker.domain.check.overrides import HumanDecisions
-from worker.domain.check.wait_status import verdict_reason
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import (
     Finish,

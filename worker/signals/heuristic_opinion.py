@@ -1,6 +1,8 @@
-"""Form the opinion of the heuristic tier: deterministic, for $0, before any model.
+"""All signals, and the opinion of the heuristic tier that they form: deterministic, for $0, before any model.
 
-It is sure only of facts and safe changes: a fact scores 0.05, a safe change 0.95. Without either the score is
+A signal stands in a module of its category's folder and is a `Signal`. Policies, the rubric and the docs name exactly these.
+
+The tier is sure only of facts and safe changes: a fact scores 0.05, a safe change 0.95. Without either the score is
 `PRIOR_SCORE * product(1 - weight * strength)` over the signals that fired, each with its strongest match and the rubric's weight,
 times `1 - TIES_WEIGHT * unrelatedness` and `1 - TIES_WEIGHT * shortfall`. The confidence is then
 `0.5 + 0.15 * (1 - product(1 - weight * strength))`, less CONTRADICTED_SCORE for a strong suspicion against a change that shows
@@ -12,12 +14,14 @@ of the score. A fact stays a fact whatever its weight.
 """
 
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import groupby
 from math import prod
 from operator import attrgetter
+from pkgutil import iter_modules
 from typing import Final, Literal
 
-from worker.domain.dossier import Dossier, LookupRequest
+from worker.domain.dossier import FAILED_CONCLUSIONS, Ci, Dossier, LookupRequest
 from worker.domain.verdict.verdict import Category, Finding, HeuristicOpinion, Rubric
 from worker.dossier.diff import DiffError
 from worker.signals.acceptance_gap.criteria_not_met import (
@@ -29,10 +33,9 @@ from worker.signals.acceptance_gap.criteria_not_met import (
     paths_to_look_up,
 )
 from worker.signals.analysis.change import CodeChange
-from worker.signals.analysis.ci_config import find_ci_doubt
 from worker.signals.half_finished.function_uncalled import find_definitions_to_look_up
-from worker.signals.registry import REGISTERED_NAMES, SIGNALS
 from worker.signals.scope_creep.unrelated_file import measure_unrelatedness
+from worker.signals.signal import Signal, SignalKind
 
 FACT_SCORE: Final = 0.05
 FACT_CONFIDENCE: Final = 0.95
@@ -53,6 +56,31 @@ CRITERIA_IN_DOUBT: Final = "criteria_in_doubt"
 _MOST_NAMED: Final = 2
 
 SignalSwitch = Literal["off", "suspicion"]
+
+CATEGORY_ORDER: Final = (
+    Category.SPEC_VIOLATION,
+    Category.ACCEPTANCE_GAP,
+    Category.HALF_FINISHED,
+    Category.TESTS_PASS_BUT_WRONG,
+    Category.WEAK_TEST,
+    Category.SCOPE_CREEP,
+)
+
+
+def _list_signals(category: Category) -> Iterator[Signal]:
+    package = import_module(f"worker.signals.{category}")
+    for module in iter_modules(package.__path__, f"{package.__name__}."):
+        values = vars(import_module(module.name)).values()
+        yield from (value for value in values if isinstance(value, Signal) and value.module == module.name)
+
+
+SIGNALS: Final[tuple[Signal, ...]] = tuple(
+    signal
+    for category in CATEGORY_ORDER
+    for signal in sorted(_list_signals(category), key=lambda signal: (signal.kind is not SignalKind.FACT, signal.name))
+)
+"""In the order of category, facts first, and name: of several findings at one line with the same weight, the first one is kept."""
+REGISTERED_NAMES: Final = frozenset(signal.name for signal in SIGNALS)
 
 
 def form_opinion(dossier: Dossier, rubric: Rubric) -> HeuristicOpinion:
@@ -108,7 +136,7 @@ class _OpinionBuilder:
         self._findings = findings
         self._criteria = judge_criteria(change)
         self._in_doubt = find_doubtful_gaps(change)
-        self._doubt = find_ci_doubt(change.dossier.ci)
+        self._doubt = _find_ci_doubt(change.dossier.ci)
         self._signals: dict[str, str | int | float | bool | None] = {}
         if unknown := sorted(set(switches) - REGISTERED_NAMES):
             self._signals["policy_unknown_signals"] = ", ".join(unknown)
@@ -183,6 +211,16 @@ class _OpinionBuilder:
         if self._in_doubt:
             return f"{self._in_doubt[0].terms.criterion.id}: {describe_gap(self._in_doubt[0])}"
         return self._doubt or "nothing was found against it, which does not prove it right"
+
+
+def _find_ci_doubt(ci: Ci | None) -> str | None:
+    """A clause about the first check that speaks against the change although CI is green; None without one."""
+    for check in ci.checks if ci is not None else ():
+        if check.required is False and check.conclusion in FAILED_CONCLUSIONS:
+            return f"{check.name} failed, though it is not required"
+        if check.required and check.conclusion == "success" and check.attempt > 1:
+            return f"{check.name} passed only at attempt {check.attempt}"
+    return None
 
 
 def _summarize(findings: "list[Finding] | tuple[Finding, ...]", kind: str) -> str:

@@ -19,13 +19,21 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from inspect import getdoc
 from itertools import islice
+from textwrap import fill
 from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
 from worker.signals.analysis.change import CodeChange, memoized
-from worker.signals.analysis.ci_config import is_ci, is_configuration
-from worker.signals.analysis.file_roles import MORE_LANGUAGES, FileRole, Language, language_of, role_of
+from worker.signals.analysis.file_roles import (
+    MORE_LANGUAGES,
+    FileRole,
+    Language,
+    is_ci,
+    is_configuration,
+    language_of,
+    role_of,
+)
 
 UNMEASURED_LANGUAGES: Final[frozenset[Language]] = MORE_LANGUAGES
 """Languages in which no fact may reject: their false alarms were not measured on enough clean changes."""
@@ -197,3 +205,20 @@ def signal(
         raise TypeError(msg)
     settling = settled_by or USUALLY_SETTLED_BY.get(category, SettlingLine.ANY)
     return lambda detect: Signal(detect.__name__, category, kind, scope, detect, step, settling)
+
+
+def explain_signal(signal: Signal, weights: Mapping[str, float], width: int) -> str:
+    """The docstring of a signal for a terminal, and the step that resolves a fact."""
+    texts = signal.sections | ({"How to resolve it": signal.step.replace("{place}", "PLACE")} if signal.step else {})
+    parts = [f"{signal.name}: {describe_effect(signal, weights)}, {signal.category}, looks at {signal.scope}"]
+    for heading, text in texts.items():
+        paragraphs = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+        body = "\n".join(
+            fill(paragraph, width, initial_indent="  ", subsequent_indent="  ") for paragraph in paragraphs
+        )
+        parts.append(f"{heading}\n{body}")
+    return "\n\n".join(parts) + "\n"
+
+
+def describe_effect(signal: Signal, weights: Mapping[str, float]) -> str:
+    return "fact" if signal.kind is SignalKind.FACT else f"suspicion of weight {weights[signal.name]:g}"

@@ -24,7 +24,7 @@ from worker.judge.task_judgement import (
 )
 from worker.process import SystemClock
 from worker.settings import Settings, load_settings
-from worker.signals.registry import SIGNALS
+from worker.signals.heuristic_opinion import SIGNALS
 from worker.wiring.cli import RecordedSource, judge_locally
 
 TIER: Final = "llm"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from worker.adapters.redis.connection.embedded_server import FolderRole
 from worker.adapters.redis.encryption_and_tokens import LACKS_KEY, RESTORE_HINT
 from worker.adapters.redis.store import Store, open_store, wait_for_redis, with_store_url
-from worker.domain.check.wait_status import WaitStatus, find_wait_status
+from worker.domain.check.check_run import WaitStatus, find_wait_status
 from worker.domain.model import InstallationId, Sha
 from worker.domain.verdict.verdict import VersionedRubric
 from worker.settings import Settings

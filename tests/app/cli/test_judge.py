@@ -22,7 +22,7 @@ from tests.world.replies import reject
 from worker.adapters.git.example_repository import ExampleRepository, make_example
 from worker.domain.verdict.verdict import VERDICT_ADAPTER
 from worker.errors import InputError
-from worker.signals.registry import REGISTERED_NAMES
+from worker.signals.heuristic_opinion import REGISTERED_NAMES
 
 NEVER = ("githubkit", "anthropic", "litestar", "rq", "structlog", "uvicorn", "redis", "cryptography.x509")
 

@@ -22,7 +22,7 @@ ROOT = Path(patterns.__file__).parents[2]
 BLANK, SPACES = "\n" * 50_000, " " * 50_000
 HOSTILE = {
     "worker.dossier.issues.SCENARIO": "\x0c\n" * 50_000,
-    "worker.dossier.repo_rules.parser._END": f"a{SPACES}x",
+    "worker.dossier.repo_rules.files._END": f"a{SPACES}x",
     "worker.judge.llm.reply._ITEM": BLANK,
     "worker.signals.analysis.tests._PHP_TAG": BLANK,
     "worker.signals.half_finished.commented_out_code._PROSE": "a" * 160_000,

@@ -11,7 +11,7 @@ from worker.domain.verdict.audit import rubric_digest
 from worker.domain.verdict.verdict import Category
 from worker.errors import InputError
 from worker.judge.rubric import is_judged_by, load_prompt, load_pull_request_rubric, load_rubric, read_rubric
-from worker.signals.registry import REGISTERED_NAMES
+from worker.signals.heuristic_opinion import REGISTERED_NAMES
 
 FOLDER = Path(__file__).resolve().parents[3] / "rubrics"
 RUBRIC, WEIGHTS = FOLDER / "default.yml", FOLDER / "pull_request.yml"

@@ -52,8 +52,7 @@ from worker.judge.rulings import (
     strength,
     verdict_score,
 )
-from worker.signals.heuristic_opinion import form_opinion
-from worker.signals.registry import SIGNALS
+from worker.signals.heuristic_opinion import SIGNALS, form_opinion
 from worker.signals.signal import SignalKind, SignalScope, signal
 
 RED = CiReport(CiState.FAILURE)

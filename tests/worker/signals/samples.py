@@ -8,7 +8,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import Category, Rubric, RubricCriterion
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
 from worker.signals.analysis.file_roles import Language
-from worker.signals.registry import REGISTERED_NAMES
+from worker.signals.heuristic_opinion import REGISTERED_NAMES
 
 Texts = Mapping[str, str]
 

@@ -12,7 +12,7 @@ from tests.worker.signals.cases import FIXTURES, Case, read_cases
 from tests.worker.signals.conftest import CaseRunner
 from worker.domain.dossier import Dossier
 from worker.signals.analysis.change import CodeChange
-from worker.signals.registry import SIGNALS
+from worker.signals.heuristic_opinion import SIGNALS
 from worker.signals.signal import Signal, SignalKind, SignalScope
 
 MODULES: Final = sorted({str(path.parent.relative_to(FIXTURES)) for path in FIXTURES.rglob("*.diff")})

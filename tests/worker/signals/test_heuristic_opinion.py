@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.worker.signals.samples import RUBRIC, dossier_of, plain_dossier
-from worker.domain.dossier import Criterion, Dossier
+from worker.domain.dossier import Ci, CiCheck, Criterion, Dossier
 from worker.domain.verdict.verdict import CERTAIN_CONFIDENCE, Category, HeuristicOpinion
 from worker.dossier.diff import DiffError
 from worker.judge.rubric import load_rubric
@@ -21,11 +21,12 @@ from worker.signals.heuristic_opinion import (
     CRITERIA_IN_DOUBT,
     FACT_SCORE,
     PRIOR_SCORE,
+    REGISTERED_NAMES,
     SAFE_SCORE,
+    SIGNALS,
     UNSURE_CONFIDENCE,
     form_opinion,
 )
-from worker.signals.registry import REGISTERED_NAMES, SIGNALS
 
 STUB = "def load(path):\n    raise NotImplementedError\n"
 SKIPPED = "@pytest.mark.skip\ndef test_a():\n    assert up()\n"
@@ -333,3 +334,28 @@ def test_unmeasured_language_yields_no_facts_and_no_safe_change() -> None:
     assert (opinion.findings[0].signal, opinion.findings[0].fact, opinion.safe) == ("stub_body", False, None)
     typo = dossier_of({"a.rb": "# Odl.\n"}, {"a.rb": "# Old.\n"}, title="Fix a typo in a comment")
     assert form_opinion(typo, RUBRIC).safe is None
+
+
+def check(name: str, conclusion: str | None, *, required: bool | None = None, attempt: int = 1) -> CiCheck:
+    return CiCheck(name=name, conclusion=conclusion, required=required, attempt=attempt)
+
+
+FUZZ_FAILED = check("fuzz", "failure", required=False)
+
+
+@pytest.mark.parametrize(
+    ("ci", "doubt"),
+    [
+        (Ci(checks=(check("test", "success", required=True), FUZZ_FAILED)), "fuzz failed, though it is not required"),
+        (Ci(checks=(check("test", "success", required=True, attempt=3),)), "test passed only at attempt 3"),
+        (None, None),
+        (Ci(), None),
+        (Ci(checks=(check("test", "success", required=True),)), None),
+        (Ci(checks=(check("lint", "success", attempt=2),)), None),
+        (Ci(checks=(check("lint", "failure"),)), None),
+        (Ci(checks=(check("docs", None, required=False),)), None),
+    ],
+)
+def test_unreliable_check_raises_a_ci_doubt(ci: Ci | None, doubt: str | None) -> None:
+    dossier = plain_dossier("").model_copy(update={"ci": ci})
+    assert form_opinion(dossier, RUBRIC).signals.get("ci_doubt") == doubt

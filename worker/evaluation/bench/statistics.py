@@ -27,7 +27,7 @@ from worker.evaluation.bench.measures import (
     roc_curve,
 )
 from worker.evaluation.bench.rows import UNMET, RowOutcome
-from worker.signals.registry import SIGNALS
+from worker.signals.heuristic_opinion import SIGNALS
 from worker.signals.signal import Signal, SignalKind, SignalScope
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from worker.domain.check.wait_status import WaitStatus
+from worker.domain.check.check_run import WaitStatus
 from worker.domain.judge_request import PullRef
 from worker.domain.model import Sha
 from worker.domain.verdict.budget import NANO, from_nano

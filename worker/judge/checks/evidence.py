@@ -22,7 +22,7 @@ from worker.dossier.diff import ChangeKind, Diff, DiffError, FileDiff, base_text
 from worker.signals.acceptance_gap.change_index import build_index, find_terms
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of
-from worker.signals.registry import SIGNALS
+from worker.signals.heuristic_opinion import SIGNALS
 from worker.signals.signal import SignalScope
 
 _SHOWN_CHARACTERS: Final = 160

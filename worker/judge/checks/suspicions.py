@@ -19,7 +19,7 @@ from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.analysis.proofs import is_check_name
 from worker.signals.analysis.relatedness import NAME_PATTERN, common_stems, find_request_words, stems_of_all
 from worker.signals.analysis.tests import Test, find_tests
-from worker.signals.registry import SIGNALS
+from worker.signals.heuristic_opinion import SIGNALS
 from worker.signals.signal import SettlingLine
 
 MOST_QUESTIONS: Final = 40

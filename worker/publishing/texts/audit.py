@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, Final, Protocol, assert_never
 
 from worker.domain.check import overrides
-from worker.domain.check.wait_status import WaitState
+from worker.domain.check.check_run import WaitState
 from worker.domain.dossier import Dossier
 from worker.domain.judge_request import LOCAL_INSTALLATION
 from worker.domain.verdict.audit import (

@@ -22,8 +22,9 @@ from worker.domain.check.check_run import (
     CheckContent,
     Conclusion,
     StatusBlock,
+    WaitState,
+    verdict_reason,
 )
-from worker.domain.check.wait_status import WaitState, verdict_reason
 from worker.domain.config.config import CONFIG_PATH
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import pattern

@@ -9,10 +9,12 @@ from worker.domain.check.check_run import (
     CheckContent,
     Conclusion,
     StatusBlock,
+    WaitReason,
+    WaitState,
     build_idle_block,
     build_pending_block,
+    verdict_reason,
 )
-from worker.domain.check.wait_status import WaitReason, WaitState, verdict_reason
 from worker.domain.github_events import GroupEnd
 from worker.domain.model import EvalId, RepositoryName
 from worker.domain.verdict.verdict import Accept

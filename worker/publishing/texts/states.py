@@ -14,6 +14,8 @@ from worker.domain.check.check_run import (
     CheckContent,
     Conclusion,
     StatusBlock,
+    WaitReason,
+    WaitState,
     build_idle_block,
     build_pending_block,
 )
@@ -26,7 +28,6 @@ from worker.domain.check.overrides import (
     needs_human,
 )
 from worker.domain.check.shared_head import SharedHeadMember, Strictness, check_state, find_strictest, strictness_of
-from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.lifecycle.work import ActivePause
 from worker.domain.model import Sha

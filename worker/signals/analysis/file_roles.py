@@ -1,4 +1,4 @@
-"""The language and the role of a file by its path, and the mark of a generator in its first lines.
+"""The language and the role of a file by its path, whether it sets up CI or tools, and the mark of a generator in its first lines.
 
 In doubt a file is *not* production code, so that no fact is found in it.
 """
@@ -154,3 +154,35 @@ def is_signed_by_generator(text: str) -> bool:
     beginning = text[:_SIGNED_CHARACTERS]
     lines = beginning.split("\n", SIGNED_LINES)[:SIGNED_LINES] if can_match(_SIGNED, beginning) else []
     return any(map(_SIGNED.search, lines))
+
+
+_CI: Final = pattern(
+    r"(^|/)(\.(github|gitea|forgejo)/(workflows|actions)/.*\.ya?ml|\.gitlab-ci[^/]*\.ya?ml|\.gitlab/.*\.ya?ml|\.circleci/.*\.ya?ml"
+    r"|azure-pipelines[^/]*\.ya?ml|\.azure[^/]*/.*\.ya?ml|\.travis\.ya?ml|[Jj]enkinsfile[^/]*|bitbucket-pipelines\.ya?ml|\.buildkite/.*"
+    r"|\.drone\.ya?ml|\.?appveyor\.ya?ml|\.cirrus\.ya?ml|\.woodpecker[^/]*(/.*)?\.ya?ml|\.semaphore/.*\.ya?ml|cloudbuild\.ya?ml)$",
+    needs=(".yml", ".yaml", "jenkinsfile", ".buildkite"),
+)
+_TOOLS: Final = pattern(
+    r"(^|/)(tox\.ini|noxfile\.py|setup\.cfg|pytest\.ini|pyproject\.toml|package\.json|(GNU)?[Mm]akefile|[^/]+\.mk|[Jj]ustfile|\.justfile"
+    r"|Taskfile[^/]*\.ya?ml|\.coveragerc|\.?codecov\.ya?ml|(jest|vitest|vite|playwright|cypress|karma|wdio|ava|nyc|eslint|stylelint)[\w.-]*\.(config|conf|setup)\.\w+"
+    r"|\.(nycrc|c8rc|mocharc|taprc|eslintrc)[^/]*|pom\.xml|build\.gradle(\.kts)?|nextest\.toml|phpunit[^/]*\.xml[^/]*|\.rspec|Rakefile"
+    r"|\.pre-commit-config\.yaml|\.golangci\.ya?ml|\.?octocov[^/]*\.ya?ml|conftest\.py|tsconfig[\w.-]*\.json|\.?mypy\.ini|\.?ruff\.toml|\.flake8|\.?clippy\.toml|\.cargo/config(\.toml)?|biome\.jsonc?|deno\.jsonc?|pyrightconfig\.json|(scripts?|ci|\.ci|bin|hack|tools|build|tests?)/[^/]*\.(sh|bash|ps1)|[^/]*(test|check|ci)[^/]*\.(sh|bash))$",
+    needs=(
+        *(".ini", ".cfg", ".toml", ".json", ".xml", ".yml", ".yaml", ".mk", ".sh", ".bash", ".ps1", ".gradle"),
+        *(".rspec", ".flake8", "noxfile", "conftest", "makefile", "justfile", "rakefile", "taskfile", "rc", "conf"),
+        "setup",
+    ),
+)
+
+_TEST_DATA: Final = pattern(
+    r"(^|/)(fixtures?|__fixtures__|testdata|test-data|examples?|templates?|vendor|node_modules)/"
+)
+"""Inputs of tests are no set-up of tests."""
+
+
+def is_ci(path: str) -> bool:
+    return _CI.search(path) is not None
+
+
+def is_configuration(path: str) -> bool:
+    return is_ci(path) or (_TOOLS.search(path) is not None and _TEST_DATA.search(path) is None)

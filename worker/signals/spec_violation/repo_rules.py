@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, assert_never, cast
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff import ChangeKind, DiffLine
-from worker.dossier.repo_rules.parser import parse_guidance
+from worker.dossier.repo_rules.files import parse_guidance
 from worker.dossier.repo_rules.scope import DutyScope, RepoRule, RuleKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language
@@ -23,8 +23,14 @@ from worker.signals.analysis.functions import Function, FunctionScope, find_func
 from worker.signals.analysis.syntax import begins_in_text, find, text_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.spec_violation.forbidden_code import find_code_violations
-from worker.signals.spec_violation.forbidden_path import MANIFEST_FILES, find_path_violations
-from worker.signals.spec_violation.violation import RuleViolation, is_in_inline_tests, is_path_covered, is_path_match
+from worker.signals.spec_violation.violation import (
+    MANIFEST_FILES,
+    RuleViolation,
+    find_path_violations,
+    is_in_inline_tests,
+    is_path_covered,
+    is_path_match,
+)
 
 _MOST_VIOLATIONS: Final = 200
 _CHANGELOG_FILES: Final = pattern(

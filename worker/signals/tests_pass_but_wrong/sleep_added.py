@@ -10,9 +10,9 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import CodeChange
-from worker.signals.analysis.ci_config import is_comment
 from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.tests_pass_but_wrong.ci_weakened import is_comment
 
 _SLEEPS: Final = pattern(
     r"^\s*(?:await\s+)?(?:time\.sleep|asyncio\.sleep|anyio\.sleep|trio\.sleep|sleep|Thread\.sleep|TimeUnit\.\w+\.sleep|time\.Sleep|(?:std::)?thread::sleep|tokio::time::sleep"

@@ -22,7 +22,7 @@ from worker.domain.config.config import (
     to_keys,
 )
 from worker.domain.dossier import Policy
-from worker.signals.registry import REGISTERED_NAMES
+from worker.signals.heuristic_opinion import REGISTERED_NAMES
 
 SIGNAL_NAMES_MODULE = '''"""The names of all signals, for what is read without a judge.
 

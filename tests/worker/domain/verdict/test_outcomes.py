@@ -24,7 +24,7 @@ from worker.domain.verdict.outcomes import (
     outcome_event,
 )
 from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
-from worker.signals.registry import REGISTERED_NAMES
+from worker.signals.heuristic_opinion import REGISTERED_NAMES
 
 PULL = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=3)
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

@@ -22,7 +22,7 @@ from worker.domain.verdict.verdict import Category
 from worker.evaluation.bench import statistics
 from worker.evaluation.bench.measures import Share
 from worker.evaluation.bench.rows import RowOutcome
-from worker.signals.registry import SIGNALS
+from worker.signals.heuristic_opinion import SIGNALS
 from worker.signals.signal import Signal, SignalKind, SignalScope
 
 WEAK = {"decision": "reject", "label": "weak"}

@@ -27,7 +27,7 @@ from tests.worker.evaluation.stats.history import (
     started_event,
 )
 from tests.worker.publishing.texts import samples
-from worker.domain.check.wait_status import WaitState, WaitStatus
+from worker.domain.check.check_run import WaitState, WaitStatus
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.evaluation.stats.answers import REPOSITORY_SUMS, answer_query, class_sums, wait_answer
 from worker.evaluation.stats.figures import StatsTopic, parse_query

@@ -15,7 +15,15 @@ from inline_snapshot import snapshot
 from tests.golden.golden import Golden, Pages
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, render
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, dossier, rejected
-from worker.domain.check.check_run import BODY_BYTES, HELPFUL, CheckContent, Conclusion, UploadRefusal
+from worker.domain.check.check_run import (
+    BODY_BYTES,
+    HELPFUL,
+    CheckContent,
+    Conclusion,
+    UploadRefusal,
+    WaitReason,
+    WaitState,
+)
 from worker.domain.check.overrides import (
     BUTTON_REASON,
     NO_DECISIONS,
@@ -27,7 +35,6 @@ from worker.domain.check.overrides import (
     dump_decisions,
 )
 from worker.domain.check.shared_head import IDLE, IN_PROGRESS, SharedHeadMember, check_state
-from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.github_events import GroupEnd
 from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.lifecycle.work import ActivePause

@@ -9,7 +9,7 @@ from worker.signals.analysis.change import CodeChange, ParseDepth
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.syntax import text_of
 from worker.signals.analysis.test_pairs import base_sources
-from worker.signals.registry import SIGNALS
+from worker.signals.heuristic_opinion import SIGNALS
 
 FAR = "".join(f"x{n} = {n}\n" for n in range(20))
 
@@ -174,3 +174,9 @@ def test_checking_call_removed_by_a_certain_revert_is_not_reported() -> None:
         [finding.signal for signal in WEAK for finding in signal.findings(CodeChange(dossier))] for dossier in dossiers
     ]
     assert signals == [["assertion_removed"], []]
+
+
+def test_adjacent_changed_lines_are_one_edit() -> None:
+    file = changed_file("a.txt", "a\nb\nc\nd\ne\n", "a\nB\nc\nD\ne\nf\n")
+    edits = [([line.text for line in edit.removed], [line.text for line in edit.added]) for edit in file.edit_blocks]
+    assert edits == [(["b"], ["B"]), (["d"], ["D"]), ([], ["f"])]

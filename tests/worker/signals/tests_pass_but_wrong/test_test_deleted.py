@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.signals.samples import change_of, plain_dossier
 from worker.signals.analysis.change import CodeChange
-from worker.signals.registry import SIGNALS
+from worker.signals.heuristic_opinion import SIGNALS
 from worker.signals.tests_pass_but_wrong import test_deleted
 
 KEPT = "def test_kept():\n    assert parse('a') == 1\n\n\n"
