@@ -20,9 +20,16 @@ from worker.errors import InputError
 from worker.evaluation.bench.compare import compare_runs, compare_tiers, read_earlier_run
 from worker.evaluation.bench.plots import draw_plots
 from worker.evaluation.bench.report import report_json, report_page, report_summary
-from worker.evaluation.bench.rows import RowOutcome, RowSummary, read_outcomes, survey_rows
-from worker.evaluation.bench.run_folder import BUDGET_FILE, RunMoney, make_plan, prepare_folder
-from worker.evaluation.bench.runner import forecast_rows, run_bench
+from worker.evaluation.bench.rows import RowOutcome, RowSummary, survey_rows
+from worker.evaluation.bench.runner import (
+    BUDGET_FILE,
+    RunMoney,
+    forecast_rows,
+    make_plan,
+    prepare_folder,
+    read_outcomes,
+    run_bench,
+)
 from worker.evaluation.bench.statistics import compute_report
 from worker.evaluation.engine import HaltedError, TaskFailedError
 from worker.evaluation.forecast import forecast_text

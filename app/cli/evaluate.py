@@ -27,16 +27,17 @@ from worker.evaluation.engine import HaltedError
 from worker.evaluation.forecast import Forecast
 from worker.evaluation.recorded_verdicts import RecordedVerdict, RecordStore, RejudgeSelection, Surveyor
 from worker.evaluation.rejudge import (
+    SCORED_KINDS,
     RejudgeRun,
     RejudgeTerms,
     complete_terms,
     forecast_run,
     has_workers,
+    load_scoring_rubric,
     make_order,
     rescore_terms,
     with_model,
 )
-from worker.evaluation.rescore import SCORED_KINDS, load_scoring_rubric
 from worker.evaluation.texts import RejudgeForecast, RejudgeSummary, VerdictChange, forecast_text, summary_text
 from worker.judge.rubric import is_judged_by, load_rubric
 from worker.process import SystemClock

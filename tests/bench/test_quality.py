@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 
 from bench.history import read_history
-from bench.quality import main
+from bench.quality import is_blocking_allowed, main, measured_line, read_measured
 from worker.adapters.git.git import open_repository
 from worker.domain.dossier import Dossier
+from worker.domain.verdict.verdict import Category
 from worker.dossier.assemble import complete_dossier
+from worker.evaluation.bench.statistics import Share
+from worker.signals.heuristic_opinion import SIGNALS
+from worker.signals.signal import Signal, SignalKind, SignalScope
 
 AUTHOR = ("-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "commit.gpgsign=false")
 
@@ -264,3 +268,36 @@ def test_variants_file_replaces_the_built_in_variants(parts: Path) -> None:
     )
     rows = inject_rows(parts, "--variants", str(file), "--limit", "2")
     assert {row["expect"].get("variant") for row in rows} == {None, "blank_line"}
+
+
+BY_NAME = {signal.name: signal for signal in SIGNALS}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_signal_documents_its_false_alarm_rate(name: str) -> None:
+    share = read_measured(BY_NAME[name])
+    assert share is not None
+    assert measured_line(share, BY_NAME[name].scope) in " ".join(BY_NAME[name].description.split())
+
+
+@pytest.mark.parametrize("name", [signal.name for signal in SIGNALS if signal.kind is SignalKind.FACT])
+def test_fact_signal_may_block_by_its_measured_rate(name: str) -> None:
+    share = read_measured(BY_NAME[name])
+    assert share is not None
+    assert is_blocking_allowed(share), "make it a suspicion, or measure it on more clean changes"
+
+
+@pytest.mark.parametrize(
+    ("share", "allowed"),
+    [(Share(0, 299), False), (Share(0, 765), True), (Share(0, 700), False), (Share(5, 765), False)],
+)
+def test_too_few_changes_or_too_many_alarms_forbid_blocking(share: Share, *, allowed: bool) -> None:
+    assert is_blocking_allowed(share) is allowed
+
+
+def test_unmeasured_signal_has_no_rate() -> None:
+    def silent(_: object) -> None:
+        """Something | else."""
+
+    signal = Signal("silent", Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS, silent)  # pyright: ignore[reportArgumentType] - never called
+    assert read_measured(signal) is None

@@ -45,56 +45,55 @@ class EvaluationStore(RecordStore, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationContext:
-    """What the jobs of a process share."""
+class EvaluationJobs:
+    """Does what jobs ask in one process."""
 
     settings: Settings
     clock: Clock
     store: EvaluationStore
+    open_judge: OpenJudge
 
+    def perform(self, arguments: list[str]) -> bool:
+        """Do what a job asks; whether that went well. A failure is logged, and not raised."""
+        task = RejudgeTask.model_validate_json(arguments[0])
+        with sandboxed_parsing():  # there is time, and no retry
+            result = catch_error(partial(self._perform_task, task))
+        if isinstance(result, Exception):
+            LOG.error("evaluation job failed", exc_info=result)
+            return False
+        return result
 
-def perform_task(arguments: list[str], context: EvaluationContext, open_judge: OpenJudge) -> bool:
-    """Do what a job asks; whether that went well. A failure is logged, and not raised."""
-    task = RejudgeTask.model_validate_json(arguments[0])
-
-    def perform() -> bool:
+    def _perform_task(self, task: RejudgeTask) -> bool:
         if task.order is not None and task.terms is not None:
-            return _rejudge(task.order, task.terms, context, open_judge)
+            return self._rejudge(task.order, task.terms)
         if task.looks:
-            figures = FiguresCache(context.settings.figures_folder, context.store.events, context.store.event_retention)
-            demote_signals(context.store.demotions, figures, task.pull.installation_id, context.clock)
-        return _run_shadow_evaluation(task.pull, context, open_judge)
+            figures = FiguresCache(self.settings.figures_folder, self.store.events, self.store.event_retention)
+            demote_signals(self.store.demotions, figures, task.pull.installation_id, self.clock)
+        return self._run_shadow_evaluation(task.pull)
 
-    with sandboxed_parsing():  # there is time, and no retry
-        result = catch_error(perform)
-    if isinstance(result, Exception):
-        LOG.error("evaluation job failed", exc_info=result)
-        return False
-    return result
+    def _rejudge(self, order: RejudgeOrder, terms: RejudgeTerms) -> bool:
+        rejudger = Rejudger(self.settings, self.store, terms, self.open_judge)
+        result = catch_error(partial(rejudger.execute, order))
+        fields = {"pull": order.pull.model_dump(), "eval_id": order.eval_id, "law": terms.law}
+        if isinstance(result, Exception):
+            LOG.error("re-evaluation failed", exc_info=result, extra=fields)
+            rejudger.record_failure(order, FailureMode.JUDGE_CALL_FAILED)
+            return False
+        LOG.info("verdict re-evaluated", extra={**fields, "ended": result.value, "is_canary": terms.is_canary})
+        return result in SUCCESSES
 
-
-def _rejudge(order: RejudgeOrder, terms: RejudgeTerms, context: EvaluationContext, open_judge: OpenJudge) -> bool:
-    rejudger = Rejudger(context.settings, context.store, terms, open_judge)
-    result = catch_error(partial(rejudger.execute, order))
-    fields = {"pull": order.pull.model_dump(), "eval_id": order.eval_id, "law": terms.law}
-    if isinstance(result, Exception):
-        LOG.error("re-evaluation failed", exc_info=result, extra=fields)
-        rejudger.record_failure(order, FailureMode.JUDGE_CALL_FAILED)
-        return False
-    LOG.info("verdict re-evaluated", extra={**fields, "ended": result.value, "is_canary": terms.is_canary})
-    return result in SUCCESSES
-
-
-def _run_shadow_evaluation(pull: PullRef, context: EvaluationContext, open_judge: OpenJudge) -> bool:
-    """Judge the last verdict's dossier by the candidate. One that can't be read is an `eval.failed` event."""
-    named = shadow_terms(context.settings, pull.installation_id, context.clock)
-    order = None if named is None else make_shadow_order(context.store, pull)
-    if named is None or order is None:
-        return True
-    try:
-        terms = complete_terms(named, open_judge)
-    except InputError as error:
-        LOG.warning("canary unusable: %s", error, extra={"pull": pull.model_dump()})
-        Rejudger(context.settings, context.store, named, open_judge).record_failure(order, FailureMode.RUBRIC_INVALID)
-        return False
-    return _rejudge(order, terms, context, open_judge)
+    def _run_shadow_evaluation(self, pull: PullRef) -> bool:
+        """Judge the last verdict's dossier by the candidate. One that can't be read is an `eval.failed` event."""
+        named = shadow_terms(self.settings, pull.installation_id, self.clock)
+        order = None if named is None else make_shadow_order(self.store, pull)
+        if named is None or order is None:
+            return True
+        try:
+            terms = complete_terms(named, self.open_judge)
+        except InputError as error:
+            LOG.warning("canary unusable: %s", error, extra={"pull": pull.model_dump()})
+            Rejudger(self.settings, self.store, named, self.open_judge).record_failure(
+                order, FailureMode.RUBRIC_INVALID
+            )
+            return False
+        return self._rejudge(order, terms)

@@ -3,23 +3,27 @@
 A verdict is answered once by the same terms. Each order ends with an entry of the ledger or an `eval.failed` event. A run's
 limit is never exceeded; a verdict that the limit kept from the model is recorded only if part of it is paid for. What is done
 is on record however a run stops, and the same run resumes from there.
+
+Verdicts on CI checks and whole pull requests are derived again by other weights, by code alone. Only what was known at the time of
+the verdict counts, so that the answer differs by its law alone.
 """
 
 import logging
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from pydantic import ValidationError
 
 from worker.domain.dossier import Dossier
 from worker.domain.judge_request import PullRef
-from worker.domain.model import EvalId, Frozen, InstallationId, new_eval_id
+from worker.domain.model import EvalId, Frozen, InstallationId, eval_id_after, new_eval_id
 from worker.domain.ports import Archive, Clock
 from worker.domain.verdict.audit import (
     DIGEST_SIGNAL,
@@ -39,17 +43,17 @@ from worker.domain.verdict.events import (
     subject_id,
 )
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import CiCheckRubric
-from worker.domain.verdict.verdict import JudgeKind, Subject, SubjectKind, VersionedRubric
+from worker.domain.verdict.outcomes import CiCheckRubric, Outcome, PullRequestRubric
+from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind, VersionedRubric
 from worker.errors import InputError, LeaseLost
 from worker.evaluation.engine import Halt, WorkerOpener, run_tasks
 from worker.evaluation.forecast import CostMeter, Forecast, forecast_cost, with_meter
 from worker.evaluation.recorded_verdicts import UNFINISHED_REASONS, RecordedVerdict, RecordStore, Surveyor
-from worker.evaluation.rescore import Rescoring, find_entry, load_scoring_rubric
 from worker.judge.context import JudgeContext, ModelSkipReason
 from worker.judge.judge import judge_with_record
+from worker.judge.outcome_scores import CheckVerdict, ci_check_verdicts, pull_request_verdict
 from worker.judge.replay import create_child_header
-from worker.judge.rubric import load_prompt, load_rubric
+from worker.judge.rubric import load_ci_check_rubric, load_prompt, load_pull_request_rubric, load_rubric
 from worker.process import SystemClock
 from worker.scheduling.outcomes import derived_entry, whole_evaluation_events
 from worker.scheduling.record import VerdictStores, event_publishing, record_beside
@@ -64,6 +68,13 @@ UNKNOWN_REPOSITORY: Final = "forgotten/forgotten"
 
 UNKNOWN_SHA: Final = "0" * 40
 """The head of a pull request of which nothing is left."""
+
+SCORED_KINDS: Final = frozenset({SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST})
+"""Subjects whose verdicts code derives from others, without a model."""
+
+CHILDREN_SIGNAL: Final = "child_eval_ids"
+SUBMISSIONS_SIGNAL: Final = "submissions"
+OUTCOMES_SIGNAL: Final = "outcomes"
 
 POLL_S: Final = 0.2
 IDLE_S: Final = 1.0
@@ -146,6 +157,88 @@ class OrderResult(StrEnum):
     INVALID = "invalid"
     UNLIKE = "unlike"
     FULL = "full"
+
+
+def load_scoring_rubric(kind: SubjectKind, path: Path | None = None) -> CiCheckRubric | PullRequestRubric:
+    """The weights for verdicts of a kind in SCORED_KINDS; without *path* the ones that ship. Raises InputError."""
+    return load_ci_check_rubric(path) if kind is SubjectKind.CI_CHECK else load_pull_request_rubric(path)
+
+
+def find_entry(entries: Sequence[LedgerEntry], eval_id: EvalId | None) -> LedgerEntry | None:
+    """The entry of this evaluation."""
+    return next((entry for entry in entries if entry.eval_id == eval_id), None)
+
+
+@dataclass(frozen=True)
+class Rescoring:
+    """What is derived again, when and by which law. *entry*: the verdict that is answered.
+
+    *entries*: the ledger of its pull request. *rejudged*: the answers to some of them by the law that is tried.
+    """
+
+    entry: LedgerEntry
+    entries: Sequence[LedgerEntry]
+    rejudged: Mapping[EvalId, LedgerEntry]
+    judge_digest: str
+    now: datetime
+
+    def submission(self) -> LedgerEntry | None:
+        """The verdict that a check's verdict was made beside."""
+        return find_entry(self.entries, self.entry.verdict.parent_eval_id)
+
+    def rescore_check(self, recorded_as: str, dossier: Dossier, rubric: CiCheckRubric) -> CheckVerdict | None:
+        """The verdict on the check that events name *recorded_as*; None: the dossier has no such check."""
+        beside = self.submission()
+        if beside is None or dossier.ci is None:
+            return None
+        judged = self.rejudged.get(beside.eval_id, beside).verdict
+        for check in dossier.ci.checks:
+            [made] = ci_check_verdicts(judged, [check], rubric)
+            if subject_id(made.verdict.subject, made.part) == recorded_as:
+                return CheckVerdict(made.part, self._as_answer(made.verdict))
+        return None
+
+    def rescore_pull_request(
+        self, outcomes: Sequence[Outcome], rubric: PullRequestRubric
+    ) -> Accept | Reject | Abstain | None:
+        """The verdict on the pull request; None: not all that it was derived from is kept."""
+        signals = self.entry.verdict.signals
+        listed = frozenset(cast("tuple[EvalId, ...]", signals.get(CHILDREN_SIGNAL, ())))
+        counted = cast("int", signals.get(OUTCOMES_SIGNAL, 0))
+        if not listed or not listed <= {entry.eval_id for entry in self.entries} or len(outcomes) < counted:
+            return None
+        entries = tuple(self._listed_entries(listed))
+        verdict = pull_request_verdict(self.entry.eval_id, self.now, entries, outcomes[:counted], rubric)
+        return self._as_answer(verdict)
+
+    def _listed_entries(self, listed: frozenset[EvalId]) -> Iterator[LedgerEntry]:
+        """What the verdict was derived from, in its order: of each head the verdict that it lists, or the answer to that.
+
+        Other verdicts on these heads count, as people may have reacted to them. It lists the last fifty: all before count.
+        """
+        heads = {entry.head_sha for entry in self.entries if entry.eval_id in listed}
+        submissions = cast("int", self.entry.verdict.signals.get(SUBMISSIONS_SIGNAL, 0))
+        first = min(listed) if submissions > len(listed) else ""
+        for entry in self.entries:
+            if entry.eval_id not in listed and (entry.head_sha in heads or entry.eval_id < first):
+                yield entry
+        for entry in self.entries:
+            if entry.eval_id in listed:
+                yield entry
+                if (answer := self.rejudged.get(entry.eval_id)) is not None:  # in the place of what it answers
+                    yield answer.model_copy(
+                        update={"verdict": answer.verdict.model_copy(update={"parent_eval_id": None})}
+                    )
+
+    def _as_answer(self, made: Accept | Reject | Abstain) -> Accept | Reject | Abstain:
+        return made.model_copy(
+            update={
+                "eval_id": eval_id_after(self.now, (entry.eval_id for entry in self.entries)),
+                "parent_eval_id": self.entry.eval_id,
+                "created_at": self.now,
+                "signals": {**made.signals, DIGEST_SIGNAL: self.judge_digest},
+            }
+        )
 
 
 class ShadowArchive:

@@ -21,8 +21,7 @@ from worker.evaluation.recorded_verdicts import (
     Surveyor,
     summarize_decision,
 )
-from worker.evaluation.rejudge import judge_recorded
-from worker.evaluation.rescore import find_entry
+from worker.evaluation.rejudge import find_entry, judge_recorded
 from worker.evaluation.stats.figures import wilson_interval
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt

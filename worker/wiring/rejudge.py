@@ -10,8 +10,7 @@ from typing import NamedTuple
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.judge_request import PullRef
 from worker.domain.ports import ModelBudget
-from worker.evaluation.bench.run_folder import RUN_ACCOUNT, FileBudget, RunMoney
-from worker.evaluation.bench.runner import NumberedRow, RowLines, judge_to_lines
+from worker.evaluation.bench.runner import RUN_ACCOUNT, FileBudget, NumberedRow, RowLines, RunMoney, judge_to_lines
 from worker.evaluation.engine import Halt
 from worker.evaluation.forecast import CostMeter
 from worker.evaluation.rejudge import OrderResult, RejudgeOrder, Rejudger, RejudgeTerms, with_model

@@ -174,14 +174,14 @@ class EvaluateWorker(JudgeWorker):
     """The same for re-evaluations. A lost job is not requeued: the command that asked for it finds it undone."""
 
     def perform(self, job: Job) -> bool:
-        from worker.evaluation.evaluate_jobs import EvaluationContext, perform_task  # noqa: PLC0415 - live judging needs none of it
+        from worker.evaluation.evaluate_jobs import EvaluationJobs  # noqa: PLC0415 - live judging needs none of it
         from worker.wiring.rejudge import open_terms  # noqa: PLC0415 - as above
 
         context = JOB_CONTEXT.get()
         store = cast("Store", context.store)  # jobs of the scheduler see less of it
         open_judge = partial(open_terms, context.settings, store)
-        own = EvaluationContext(context.settings, context.clock, store)
-        return perform_task([str(argument) for argument in job.args], own, open_judge)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] - RQ can't know them
+        jobs = EvaluationJobs(context.settings, context.clock, store, open_judge)
+        return jobs.perform([str(argument) for argument in job.args])  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] - RQ can't know them
 
     def requeue(self, job: Job) -> None:
         pass

@@ -26,7 +26,7 @@ from worker.domain.ports import Clock
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Demotion, Outcome, OutcomeKind, RejectCounts, outcome_event
-from worker.evaluation.evaluate_jobs import EvaluationContext, perform_task
+from worker.evaluation.evaluate_jobs import EvaluationJobs
 from worker.evaluation.rejudge import RejudgeTask
 from worker.evaluation.signal_demotion import demote_signals
 from worker.evaluation.stats.cache import FiguresCache
@@ -55,8 +55,8 @@ def perform(entry: LedgerEntry, *, is_order: bool = False, **more: object) -> bo
         more = {"order": order_of_entry, "terms": live.terms(context.settings), **more}
     task = RejudgeTask.model_validate({"pull": order_of_entry.pull, **more})
     store = cast("Store", context.store)
-    own = EvaluationContext(context.settings, context.clock, store)
-    return perform_task([task.model_dump_json()], own, partial(open_terms, context.settings, store))
+    open_judge = partial(open_terms, context.settings, store)
+    return EvaluationJobs(context.settings, context.clock, store, open_judge).perform([task.model_dump_json()])
 
 
 def failures(store: Store) -> list[str]:

@@ -31,7 +31,7 @@ from worker.domain.judge_request import PullRef
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome
 from worker.domain.verdict.verdict import SubjectKind
-from worker.evaluation.evaluate_jobs import EvaluationContext, perform_task
+from worker.evaluation.evaluate_jobs import EvaluationJobs
 from worker.evaluation.rejudge import RejudgeTask, make_order, rescore_terms
 from worker.judge.rubric import load_ci_check_rubric
 from worker.process import SystemClock
@@ -209,12 +209,13 @@ def test_evaluator_refuses_weights_that_changed_after_the_order(assay: AssayComm
     by = rescore_terms(SubjectKind.CI_CHECK, file, terms(assay.settings))
     survey = read_survey(assay.store, by.law, kind=SubjectKind.CI_CHECK).survey
     orders = [make_order(verdict) for verdict in survey.unanswered_verdicts]
-    context = EvaluationContext(assay.settings, SystemClock(), assay.store)
+    open_judge = partial(open_terms, assay.settings, assay.store)
+    jobs = EvaluationJobs(assay.settings, SystemClock(), assay.store, open_judge)
     tasks = [RejudgeTask(pull=order.pull, order=order, terms=by).model_dump_json() for order in orders]
-    assert perform_task(tasks[:1], context, partial(open_terms, assay.settings, assay.store))
+    assert jobs.perform(tasks[:1])
     load_ci_check_rubric.cache_clear()
     file.write_text(file.read_text().replace('version: "1"', 'version: "2"'))
-    assert not perform_task(tasks[1:], context, partial(open_terms, assay.settings, assay.store))
+    assert not jobs.perform(tasks[1:])
     ends = [body for body in bodies(assay, "ci_check")[-4:] if "judge_kind_planned" not in body]
     assert [body.get("failure_mode") for body in ends] == [None, "rubric_invalid"]
     assert ends[1]["parent_eval_id"] == orders[1].eval_id

@@ -14,10 +14,19 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Unit
 from worker.errors import InputError
-from worker.evaluation.bench.measures import CalibrationError, RocArea, Share, calibration_error, roc_area
 from worker.evaluation.bench.rows import ExpectedVerdict, RowOutcome
-from worker.evaluation.bench.run_folder import VERDICTS_FILE, read_json_lines
-from worker.evaluation.bench.statistics import WEAK_LABEL, is_clean, share_of, total_cost
+from worker.evaluation.bench.runner import VERDICTS_FILE, read_json_lines
+from worker.evaluation.bench.statistics import (
+    WEAK_LABEL,
+    CalibrationError,
+    RocArea,
+    Share,
+    calibration_error,
+    is_clean,
+    roc_area,
+    share_of,
+    total_cost,
+)
 from worker.evaluation.recorded_verdicts import summarize_decision
 
 

@@ -11,8 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from worker.evaluation.bench.measures import CurvePoint, Share
-from worker.evaluation.bench.statistics import BenchReport, CategoryAccuracy, SignalAlarms
+from worker.evaluation.bench.statistics import BenchReport, CategoryAccuracy, CurvePoint, Share, SignalAlarms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,16 @@ from decimal import Decimal
 from typing import Any, Final, cast
 
 from worker.evaluation.bench.compare import Comparison, TierComparison
-from worker.evaluation.bench.measures import CalibrationError, PairsWon, RocArea, Share
-from worker.evaluation.bench.run_folder import RunPlan
-from worker.evaluation.bench.statistics import BenchReport, DefectRecall, ScoreRanking
+from worker.evaluation.bench.runner import RunPlan
+from worker.evaluation.bench.statistics import (
+    BenchReport,
+    CalibrationError,
+    DefectRecall,
+    PairsWon,
+    RocArea,
+    ScoreRanking,
+    Share,
+)
 from worker.publishing.texts.markdown import code, prose
 
 MOST_ROWS: Final = 50

@@ -12,7 +12,7 @@ from tests.worker.signals.samples import diff_of, dossier_of
 from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.evaluation.bench.rows import ExpectedVerdict, RowOutcome, RowTraits
-from worker.evaluation.bench.run_folder import RunPlan
+from worker.evaluation.bench.runner import RunPlan
 from worker.settings import ModelAccess
 from worker.signals.signal import SignalScope
 

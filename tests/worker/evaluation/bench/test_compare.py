@@ -14,10 +14,10 @@ from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_v
 from worker.domain.verdict.verdict import VERDICT_ADAPTER
 from worker.errors import InputError
 from worker.evaluation.bench.compare import RowVerdict, SignalSwing, compare_runs, compare_tiers, read_earlier_run
-from worker.evaluation.bench.measures import Share
 from worker.evaluation.bench.report import tiers_section
 from worker.evaluation.bench.rows import RowOutcome
-from worker.evaluation.bench.run_folder import VERDICTS_FILE
+from worker.evaluation.bench.runner import VERDICTS_FILE
+from worker.evaluation.bench.statistics import Share
 
 
 def save_run(folder: Path, *outcomes: RowOutcome) -> Mapping[str, RowVerdict]:
