@@ -46,8 +46,16 @@ from worker.domain.github_events import (
     hash_issue,
 )
 from worker.domain.judge_request import CommandName, CommandRequest, FirstSeen, JudgeRequest, Trigger
-from worker.domain.lifecycle.inbox import CheckDelivery, CloseDelivery, EventDelivery, InboxDelivery, RequestDelivery
-from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
+from worker.domain.lifecycle.intake import (
+    NO_HEAD,
+    CheckDelivery,
+    CloseDelivery,
+    EventDelivery,
+    InboxDelivery,
+    IntakeOutcome,
+    NamedHead,
+    RequestDelivery,
+)
 from worker.domain.model import DeliveryId, InstallationId, hash_base
 from worker.domain.ports import Clock
 from worker.errors import Unavailable

@@ -20,8 +20,7 @@ from worker.domain.check.check_run import SarifUpload
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.github_events import MergeGroup, PullRequestEvent, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, JudgeRequest
-from worker.domain.lifecycle.inbox import RequestDelivery
-from worker.domain.lifecycle.intake import IntakeOutcome
+from worker.domain.lifecycle.intake import IntakeOutcome, RequestDelivery
 from worker.domain.lifecycle.work import (
     RELEASED_AT_A_TIME,
     DispatchLimits,

@@ -10,8 +10,7 @@ from worker.domain.check.overrides import Contest, Override, ReviewDecision, Rev
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.github_events import MergeGroup, PullRequestEvent, Repository, RepositoryAdded, ShownPull
 from worker.domain.judge_request import CommandRequest, FirstSeen, JudgeRequest, PullRef, ReviewRef
-from worker.domain.lifecycle.inbox import AppliedDelivery, RequestDelivery
-from worker.domain.lifecycle.intake import IntakeOutcome
+from worker.domain.lifecycle.intake import AppliedDelivery, IntakeOutcome, RequestDelivery
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import (
     ActivePause,

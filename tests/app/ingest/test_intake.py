@@ -67,8 +67,7 @@ from worker.domain.judge_request import (
     ReviewRef,
     Trigger,
 )
-from worker.domain.lifecycle.inbox import INBOX_DELIVERY, RequestDelivery
-from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
+from worker.domain.lifecycle.intake import INBOX_DELIVERY, NO_HEAD, IntakeOutcome, NamedHead, RequestDelivery
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead
 from worker.domain.model import DeliveryId, InstallationId, RepositoryId, hash_base
@@ -346,7 +345,7 @@ def test_clock_jump_neither_loses_nor_delays_a_push(intake: EventIntake, by: tim
     before = intake.store.pulls.find_plan(PULL)
     take_in(
         EventIntake(intake.store, JumpingClock(by), intake.async_client),
-        PullPushed(**REPOSITORY, head_sha=OLD),
+        PullPushed(**REPOSITORY, head_sha=OLD, before=SHA),
         "pushed",
     )
     request, after = intake.store.pulls.find_request(PULL), intake.store.pulls.find_plan(PULL)
@@ -465,7 +464,7 @@ def test_new_rules_rejudge_pull_requests_of_their_base_only(intake: EventIntake)
         judge_once(intake, *pull) for pull in ((1, "main"), (2, "main"), (3, "main"), (4, "next"))
     )
     take_in(intake, PullClosed(pull=closed, repository="acme/widgets", head_sha=SHA, by_person=True), "closed")
-    take_in(intake, PullPushed(pull=waiting, repository="acme/widgets", head_sha=OLD), "pushed")
+    take_in(intake, PullPushed(pull=waiting, repository="acme/widgets", head_sha=OLD, before=SHA), "pushed")
     pushed = BranchPushed(**SOMEWHERE, branch="main", has_new_rules=True)
     assert take_in(intake, pushed, "rules") is IntakeOutcome.QUEUED
     assert take_in(intake, pushed, "rules") is IntakeOutcome.UNKNOWN, "the request is pending already"
@@ -482,7 +481,8 @@ def test_new_rules_rejudge_pull_requests_of_their_base_only(intake: EventIntake)
 
 def test_force_push_rejudges_pull_requests_of_that_base(intake: EventIntake) -> None:
     current, moved = judge_once(intake, 1, "main"), judge_once(intake, 2, "main")
-    take_in(intake, PullPushed(pull=moved, repository="acme/widgets", head_sha=OLD, base_ref="next"), "moved")
+    pushed = PullPushed(pull=moved, repository="acme/widgets", head_sha=OLD, before=SHA, base_ref="next")
+    take_in(intake, pushed, "moved")
     forced = BranchPushed(**SOMEWHERE, branch="main", is_rewritten=True)
     assert take_in(intake, forced, "forced") is IntakeOutcome.QUEUED
     requests = [intake.store.pulls.find_request(pull) for pull in (current, moved)]

@@ -40,8 +40,7 @@ from worker.adapters.redis.keys import COMMANDS, GROUPS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.github_events import PullRequestEventKind
 from worker.domain.judge_request import Trigger
-from worker.domain.lifecycle.inbox import RequestDelivery
-from worker.domain.lifecycle.intake import NamedHead
+from worker.domain.lifecycle.intake import NamedHead, RequestDelivery
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import DurationMetric, EventCount

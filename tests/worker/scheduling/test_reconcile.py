@@ -29,8 +29,7 @@ from worker.domain.github_events import (
     ShownPull,
 )
 from worker.domain.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger
-from worker.domain.lifecycle.inbox import RequestDelivery
-from worker.domain.lifecycle.intake import IntakeOutcome, NamedHead
+from worker.domain.lifecycle.intake import IntakeOutcome, NamedHead, RequestDelivery
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import QueuedDelivery
 from worker.domain.model import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base

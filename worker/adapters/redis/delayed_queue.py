@@ -48,8 +48,7 @@ from worker.adapters.redis.keys import (
 from worker.domain.check.author_comment import VerdictTask
 from worker.domain.github_events import PullRequestEvent, PullRequestEventKind, ShownPull
 from worker.domain.judge_request import CommandRequest, PullRef
-from worker.domain.lifecycle.inbox import RequestDelivery
-from worker.domain.lifecycle.intake import IntakeOutcome
+from worker.domain.lifecycle.intake import IntakeOutcome, RequestDelivery
 from worker.domain.lifecycle.work import (
     PendingWork,
     QueuedCommand,

@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
-from worker.domain.judge_request import DRAFT_TRIGGERS, OUTDATING_TRIGGERS, Trigger
+from pydantic import Field, TypeAdapter
+
+from worker.domain.github_events import PullRequestEvent
+from worker.domain.judge_request import DRAFT_TRIGGERS, OUTDATING_TRIGGERS, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.state import (
     Phase,
     PullRequestState,
@@ -17,7 +20,7 @@ from worker.domain.lifecycle.state import (
     end_judging,
     make_due,
 )
-from worker.domain.model import BaseHash, DeliveryId, Sha
+from worker.domain.model import BaseHash, DeliveryId, Frozen, InstallationId, RepositoryId, Sha
 
 NO_HEAD: Final[Sha] = "0" * 40
 MOST_LOOKS: Final = 60
@@ -381,3 +384,66 @@ def withdraw(state: PullRequestState, delivery_id: DeliveryId) -> PullRequestSta
     if state.phase is not Phase.DUE or state.flags or f'"delivery_id":"{delivery_id}"' not in (state.request or ""):
         return None
     return end_judging(state)._replace(queued_at=None)
+
+
+class RequestDelivery(Frozen):
+    """A request to judge. *unless_judged_by*: issues (`hash_issue`); a verdict that depends on one of them stays."""
+
+    kind: Literal["request"] = "request"
+    request: JudgeRequest
+    named_by: NamedHead
+    unless_judged_by: tuple[str, ...] = ()
+    event: PullRequestEvent | None = None
+
+    @property
+    def delivery_id(self) -> DeliveryId | None:
+        return self.request.delivery_id
+
+
+class CloseDelivery(Frozen):
+    """A pull request was merged or closed."""
+
+    kind: Literal["close"] = "close"
+    pull: PullRef
+    event: PullRequestEvent
+
+    @property
+    def delivery_id(self) -> DeliveryId | None:
+        return self.event.delivery_id
+
+
+class CheckDelivery(Frozen):
+    """Another App's check completed on a commit. It may count twice: it only asks for another look."""
+
+    kind: Literal["check"] = "check"
+    installation_id: InstallationId
+    repository_id: RepositoryId
+    head_sha: Sha
+    is_green: bool
+    event: PullRequestEvent | None = None
+
+    @property
+    def delivery_id(self) -> DeliveryId | None:
+        return None
+
+
+class EventDelivery(Frozen):
+    """A person reacted to a verdict."""
+
+    kind: Literal["event"] = "event"
+    event: PullRequestEvent
+
+    @property
+    def delivery_id(self) -> DeliveryId | None:
+        return self.event.delivery_id
+
+
+InboxDelivery = RequestDelivery | CloseDelivery | CheckDelivery | EventDelivery
+INBOX_DELIVERY: Final = TypeAdapter[InboxDelivery](Annotated[InboxDelivery, Field(discriminator="kind")])
+
+
+class AppliedDelivery(NamedTuple):
+    """A delivery, and what followed from it."""
+
+    delivery: InboxDelivery
+    outcome: IntakeOutcome

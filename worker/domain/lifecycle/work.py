@@ -8,7 +8,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from worker.domain.check.author_comment import VerdictTask
 from worker.domain.github_events import MergeGroup, PullRequestEvent, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
-from worker.domain.lifecycle.inbox import RequestDelivery
+from worker.domain.lifecycle.intake import RequestDelivery
 from worker.domain.model import BaseHash, CheckRunId, Frozen, InstallationId, RepositoryId, Sha
 from worker.domain.pause import JudgingPause
 

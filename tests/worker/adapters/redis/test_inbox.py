@@ -14,8 +14,7 @@ from worker.adapters.redis.connection.client import whole
 from worker.adapters.redis.judging.inbox import append_delivery
 from worker.adapters.redis.store import Store
 from worker.domain.judge_request import Trigger
-from worker.domain.lifecycle.inbox import CheckDelivery, InboxDelivery, RequestDelivery
-from worker.domain.lifecycle.intake import IntakeOutcome, NamedHead
+from worker.domain.lifecycle.intake import CheckDelivery, InboxDelivery, IntakeOutcome, NamedHead, RequestDelivery
 
 
 def append(store: Store, *deliveries: InboxDelivery) -> list[IntakeOutcome]:

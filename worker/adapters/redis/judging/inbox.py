@@ -13,16 +13,16 @@ from worker.adapters.redis.connection.client import RedisClient, items, text
 from worker.adapters.redis.connection.transactions import Operation, Transaction, commit_async, run
 from worker.adapters.redis.delayed_queue import receive_event
 from worker.adapters.redis.judging import intake
-from worker.domain.lifecycle.inbox import (
+from worker.domain.lifecycle.intake import (
     INBOX_DELIVERY,
     AppliedDelivery,
     CheckDelivery,
     CloseDelivery,
     EventDelivery,
     InboxDelivery,
+    IntakeOutcome,
     RequestDelivery,
 )
-from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.settings import Timing
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from worker.adapters.redis.keys import SHARED_HEADS, UNCONFIRMED
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle import intake as lifecycle
-from worker.domain.lifecycle.inbox import RequestDelivery
 from worker.domain.lifecycle.intake import (
     CheckCompleted,
     IntakeContext,
@@ -24,6 +23,7 @@ from worker.domain.lifecycle.intake import (
     IntakeOutcome,
     JudgingRequested,
     NamedHead,
+    RequestDelivery,
     find_mode,
 )
 from worker.domain.lifecycle.state import PullRequestState
