@@ -13,6 +13,7 @@ from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -517,3 +518,11 @@ def _shadow(values: Mapping[str, str]) -> ShadowSettings:
     if shadow.prompt is not None and not shadow.day_usd:
         raise malformed_setting("ASSAY_CANARY_PROMPT", "is set and ASSAY_CANARY_USD is not: no model would read it")
     return shadow
+
+
+def web_url(api_url: str) -> str:
+    """Where people use the GitHub whose API this is: github.com, a ghe.com tenant, or an Enterprise Server."""
+    parts = urlsplit(api_url)
+    if parts.netloc == "api.github.com" or parts.netloc.endswith(".ghe.com"):
+        return f"{parts.scheme}://{parts.netloc.removeprefix('api.')}"
+    return f"{parts.scheme}://{parts.netloc}{re.sub(r'/api/v3$', '', parts.path.rstrip('/'))}"

@@ -25,7 +25,7 @@ from worker.dossier.tree_sitter import sandboxed_parsing
 from worker.errors import InputError, Unavailable
 from worker.process import collect_rarely
 from worker.publishing.texts.terminal import verdict_report
-from worker.settings import Settings, load_settings, missing_setting
+from worker.settings import Settings, load_settings, missing_setting, web_url
 from worker.wiring.cli import (
     CheckoutOptions,
     JudgeInputs,
@@ -177,8 +177,6 @@ def parse_pull_request(target: str, api_url: str) -> tuple[str, int]:
 
 def web_host(api_url: str) -> str:
     """The host of a GitHub's pages."""
-    from worker.domain.config.github_app import web_url
-
     return urlsplit(web_url(api_url)).hostname or ""
 
 

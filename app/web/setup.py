@@ -54,10 +54,9 @@ from worker.domain.config.github_app import (
     is_loopback,
     read_setup_form,
     register_url,
-    web_url,
 )
 from worker.errors import Unavailable
-from worker.settings import Settings
+from worker.settings import Settings, web_url
 from worker.wiring.store import Store
 
 if TYPE_CHECKING:
@@ -240,7 +239,7 @@ class SetupHandler:
         if state is None:
             return self._respond(closed_page(SETUP_CLOSED), HTTPStatus.NOT_FOUND)
         self._log.info("setup", outcome="begun", organization=wanted.organization, deliveries=wanted.webhook_base)
-        target = register_url(self._api_url, wanted.organization, state)
+        target = register_url(web_url(self._api_url), wanted.organization, state)
         return self._respond(confirm_page(wanted, build_manifest(wanted, SUBSCRIBED_EVENTS), target))
 
     def finish(self, code: str, state: str) -> HtmlResponse:

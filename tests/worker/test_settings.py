@@ -25,6 +25,7 @@ from worker.settings import (
     Timing,
     child_environment,
     read_settings,
+    web_url,
 )
 from worker.settings_reference import VARIABLES
 
@@ -225,3 +226,17 @@ def test_zero_is_refused_for_durations_that_need_time() -> None:
         "lease", "hold", "open_hold", "leader", "sweep", "tick", "github_timeout", "redis_timeout", "check_deadline",
     }  # fmt: skip
     assert needed.isdisjoint(ZERO_ALLOWED)
+
+
+@pytest.mark.parametrize(
+    ("api", "web"),
+    [
+        ("https://api.github.com", "https://github.com"),
+        ("https://ghe.example.org/api/v3", "https://ghe.example.org"),
+        ("https://ghe.example.org/api/v3/", "https://ghe.example.org"),
+        ("https://api.acme.ghe.com", "https://acme.ghe.com"),
+        ("http://127.0.0.1:4000", "http://127.0.0.1:4000"),
+    ],
+)
+def test_web_url_belongs_to_the_api(api: str, web: str) -> None:
+    assert web_url(api) == web

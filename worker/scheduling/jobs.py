@@ -17,7 +17,6 @@ from typing import Any, Final, Protocol, TypeVar, assert_never, cast
 
 from rq.job import Job
 
-from worker.domain.check.check_run import verdict_reason
 from worker.domain.check.overrides import HumanDecisions
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import (
@@ -35,7 +34,7 @@ from worker.domain.model import DeliveryId, Sha, hash_base
 from worker.domain.pattern import pattern
 from worker.domain.ports import Clock, Lease
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, verdict_reason
 from worker.dossier.tree_sitter import sandboxed_parsing
 from worker.errors import (
     Bug,

@@ -35,7 +35,7 @@ from worker.signals.acceptance_gap.criteria_not_met import (
 from worker.signals.analysis.change import CodeChange
 from worker.signals.half_finished.function_uncalled import find_definitions_to_look_up
 from worker.signals.scope_creep.unrelated_file import measure_unrelatedness
-from worker.signals.signal import Signal, SignalKind
+from worker.signals.signal import Signal, SignalKind, SignalScope, find_scopes
 
 FACT_SCORE: Final = 0.05
 FACT_CONFIDENCE: Final = 0.95
@@ -97,7 +97,8 @@ def find_lookups(dossier: Dossier) -> LookupRequest:
     """The new functions and the named files to look up in the head tree before a finding reports that they are missing."""
     try:
         change = CodeChange(dossier)
-        return LookupRequest(find_definitions_to_look_up(change), paths_to_look_up(change))
+        has_code = SignalScope.PRODUCTION in find_scopes(change)
+        return LookupRequest(find_definitions_to_look_up(change) if has_code else (), paths_to_look_up(change))
     except DiffError:
         return LookupRequest()
 
@@ -153,11 +154,7 @@ class _OpinionBuilder:
             return self._build_opinion(FACT_SCORE, FACT_CONFIDENCE, _summarize(facts, "a fact"))
         if self._findings or self._in_doubt or self._doubt is not None:
             return self._build_unsure()
-        from worker.signals.documentation import (  # noqa: PLC0415 - most changes have a finding
-            SAFE_REASON,
-            find_obstacle,
-            is_documentation_only,
-        )
+        from worker.signals.documentation import SAFE_REASON, find_obstacle, is_documentation_only  # noqa: PLC0415 - most changes have a finding
 
         if not is_documentation_only(self._change):
             return self._build_unsure()

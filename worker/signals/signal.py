@@ -31,6 +31,7 @@ from worker.signals.analysis.file_roles import (
     Language,
     is_ci,
     is_configuration,
+    is_document,
     language_of,
     role_of,
 )
@@ -67,6 +68,7 @@ class SignalScope(StrEnum):
     ISSUE = "listed criteria"
     CASE = "a case"
     RULES = "a rules file"
+    MORE_THAN_DOCUMENTS = "more than documents"
 
 
 class SettlingLine(StrEnum):
@@ -107,6 +109,7 @@ def find_scopes(change: CodeChange) -> frozenset[SignalScope]:
         SignalScope.ISSUE: any(not criterion.inferred for criterion in dossier.criteria or ()),
         SignalScope.CASE: dossier.case is not None,
         SignalScope.RULES: bool(dossier.guidance),
+        SignalScope.MORE_THAN_DOCUMENTS: not all(map(is_document, paths)),
     }
     return frozenset(scope for scope, is_there in has.items() if is_there)
 
@@ -153,6 +156,8 @@ class Signal(NamedTuple):
     step: str = ""
     """How to resolve a fact; `{place}` is its location."""
     settled_by: SettlingLine = SettlingLine.ANY
+    needs: SignalScope = SignalScope.ANYTHING
+    """What a change must have, too, for the signal to find something; its opportunities are counted without it."""
 
     @property
     def module(self) -> str:
@@ -173,7 +178,7 @@ class Signal(NamedTuple):
 
     def findings(self, change: CodeChange) -> Iterator[Finding]:
         """Every match as a finding with the strength as its weight."""
-        if self.scope not in {SignalScope.CONFIGURATION, *find_scopes(change)}:
+        if not {self.scope, self.needs} <= {SignalScope.CONFIGURATION, *find_scopes(change)}:
             return  # configuration: strictness is also set in files that are not counted
         for match in islice(self.detect(change), MOST_FINDINGS):
             yield Finding(
@@ -198,13 +203,14 @@ def signal(
     scope: SignalScope,
     step: str = "",
     settled_by: SettlingLine | None = None,
+    needs: SignalScope = SignalScope.ANYTHING,
 ) -> Callable[[Detector], Signal]:
     """Make a signal of the decorated function. *settled_by*: None is the usual kind of line of the category."""
     if (kind is SignalKind.FACT) is not bool(step):
         msg = "a fact says what resolves it, and only a fact does: signal(..., step)"
         raise TypeError(msg)
     settling = settled_by or USUALLY_SETTLED_BY.get(category, SettlingLine.ANY)
-    return lambda detect: Signal(detect.__name__, category, kind, scope, detect, step, settling)
+    return lambda detect: Signal(detect.__name__, category, kind, scope, detect, step, settling, needs)
 
 
 def explain_signal(signal: Signal, weights: Mapping[str, float], width: int) -> str:

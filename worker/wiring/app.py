@@ -30,7 +30,7 @@ from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import SarifUpload
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.config.github_app import OptIn, web_url
+from worker.domain.config.github_app import OptIn
 from worker.domain.dossier import Dossier
 from worker.domain.github_events import DeliveryAttempt, MergeGroup, PullRequestEvent, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, JudgeRequest, Trigger
@@ -67,7 +67,7 @@ from worker.scheduling.queue import JudgeQueue
 from worker.scheduling.reconcile import DeliveryConfirmation, MissedDeliveries, OpenPullSweep, ReopenedCheckSweep
 from worker.scheduling.record import PreviousDossier, VerdictRecorder, VerdictStores, event_publishing
 from worker.scheduling.retry import OutageRetries
-from worker.settings import Settings, Timing
+from worker.settings import Settings, Timing, web_url
 from worker.wiring.figures import FiguresBuilder, open_figures_cache
 from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of
 

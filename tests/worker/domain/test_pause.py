@@ -4,14 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from worker.domain.pause import (
-    JudgingPause,
-    UntilError,
-    format_time,
-    parse_end,
-    pause_from_signals,
-    pause_to_signals,
-)
+from worker.domain.pause import JudgingPause, UntilError, format_time, parse_end, pause_from_signals, pause_to_signals
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 

@@ -27,14 +27,17 @@ from worker.signals.signal import (
 )
 
 
+MORE = SignalScope.MORE_THAN_DOCUMENTS
+
+
 @pytest.mark.parametrize(
     ("path", "more", "scopes"),
     [
-        ("src/load.py", {}, {SignalScope.PRODUCTION}),
-        ("tests/test_load.py", {}, {SignalScope.TESTS}),
-        ("src/load.rs", {}, {SignalScope.PRODUCTION, SignalScope.TESTS}),
-        (".github/workflows/ci.yml", {}, {SignalScope.CONFIGURATION}),
-        ("pyproject.toml", {}, {SignalScope.CONFIGURATION}),
+        ("src/load.py", {}, {SignalScope.PRODUCTION, MORE}),
+        ("tests/test_load.py", {}, {SignalScope.TESTS, MORE}),
+        ("src/load.rs", {}, {SignalScope.PRODUCTION, SignalScope.TESTS, MORE}),
+        (".github/workflows/ci.yml", {}, {SignalScope.CONFIGURATION, MORE}),
+        ("pyproject.toml", {}, {SignalScope.CONFIGURATION, MORE}),
         ("docs/a.md", {}, set[SignalScope]()),
         ("a.md", {"criteria": [{"id": "AC1", "text": "a"}]}, {SignalScope.ISSUE}),
         ("a.md", {"criteria": [{"id": "AC1", "text": "a", "inferred": True}]}, set[SignalScope]()),
@@ -121,23 +124,23 @@ def build_pages(weights: Mapping[str, float]) -> dict[str, str]:
     lines = [GENERATED + PAGE_HEAD]
     for category in sorted(Category):
         lines.append(f"## [{category}](signals/{category}.md)\n")
-        for found in list_signals(category):
-            first, *_ = _FIRST_SENTENCE.split(" ".join(found.sections[SECTIONS[0]].split()), maxsplit=1)
-            lines.append(f"- `{found.name}` ({describe_effect(found, weights)}): {first}")
+        for entry in list_signals(category):
+            first, *_ = _FIRST_SENTENCE.split(" ".join(entry.sections[SECTIONS[0]].split()), maxsplit=1)
+            lines.append(f"- `{entry.name}` ({describe_effect(entry, weights)}): {first}")
         lines.append("")
     return pages | {"signals.md": "\n".join(lines)}
 
 
 def build_category_page(category: Category, weights: Mapping[str, float]) -> str:
     lines = [f"{GENERATED}# {category}", ""]
-    for found in list_signals(category):
+    for entry in list_signals(category):
         lines += [
-            f"## {found.name}",
+            f"## {entry.name}",
             "",
-            f"{describe_effect(found, weights).capitalize()}; looks at {found.scope}. An accept answers a suspicion with {found.settled_by}.",
+            f"{describe_effect(entry, weights).capitalize()}; looks at {entry.scope}. An accept answers a suspicion with {entry.settled_by}.",
             "",
         ]
-        for heading, text in found.sections.items():
+        for heading, text in entry.sections.items():
             lines += [f"**{heading}.** {text}", ""]
     return "\n".join(lines)
 

@@ -13,7 +13,7 @@ from typing import Final
 from worker.domain.check.author_comment import VerdictTask
 from worker.domain.judge_request import PullRef
 from worker.domain.model import EvalId, Frozen, Sha
-from worker.domain.verdict.verdict import Abstain, Reject, Verdict
+from worker.domain.verdict.verdict import Abstain, Reject, Verdict, verdict_reason
 
 
 class WaitState(StrEnum):
@@ -104,12 +104,6 @@ class WaitStatus:
 
 
 UNKNOWN_STATUS = WaitStatus(WaitState.NONE, "No pull request with this commit as its head is known here.")
-
-
-def verdict_reason(verdict: Verdict | None) -> str | None:
-    """Why it does not accept: its category, or its abstain reason."""
-    reason = None if verdict is None else verdict.category or verdict.abstain_reason
-    return None if reason is None else reason.value
 
 
 PENDING_TEXTS: Final[Mapping[str, str]] = {

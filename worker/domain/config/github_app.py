@@ -340,18 +340,10 @@ def guess_address(host: str) -> str:
     return f"{'http' if match[1].strip('[]') in LOOPBACK_HOSTS else 'https'}://{host}"
 
 
-def web_url(api_url: str) -> str:
-    """Where people use the GitHub whose API this is: github.com, a ghe.com tenant, or an Enterprise Server."""
-    parts = urlsplit(api_url)
-    if parts.netloc == "api.github.com" or parts.netloc.endswith(".ghe.com"):
-        return f"{parts.scheme}://{parts.netloc.removeprefix('api.')}"
-    return f"{parts.scheme}://{parts.netloc}{re.sub(r'/api/v3$', '', parts.path.rstrip('/'))}"
-
-
-def register_url(api_url: str, organization: str, state: str) -> str:
-    """The address that a browser posts the manifest to."""
+def register_url(site: str, organization: str, state: str) -> str:
+    """The address that a browser posts the manifest to; *site*: where people use GitHub."""
     owner = f"/organizations/{organization}" if organization else ""
-    return f"{web_url(api_url)}{owner}/settings/apps/new?{urlencode({'state': state})}"
+    return f"{site}{owner}/settings/apps/new?{urlencode({'state': state})}"
 
 
 def build_manifest(wanted: SetupForm, subscribed: Iterable[str]) -> Manifest:

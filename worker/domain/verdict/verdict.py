@@ -337,6 +337,12 @@ VERDICT_ADAPTER: TypeAdapter[Accept | Reject | Abstain] = TypeAdapter(Verdict, c
 """Reads and writes any verdict as JSON."""
 
 
+def verdict_reason(verdict: Verdict | None) -> str | None:
+    """Why it does not accept: its category, or its abstain reason."""
+    reason = None if verdict is None else verdict.category or verdict.abstain_reason
+    return None if reason is None else reason.value
+
+
 CERTAIN_CONFIDENCE: Final = 0.7
 """metis' hybrid threshold: a heuristic confidence at or above it decides."""
 

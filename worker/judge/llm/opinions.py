@@ -17,13 +17,7 @@ from itertools import count
 from typing import Final, assert_never
 
 from worker.domain.ports import Model, ModelReply, Prompt
-from worker.domain.verdict.audit import (
-    Exchange,
-    OverBudget,
-    RecordedReply,
-    Stage,
-    Step,
-)
+from worker.domain.verdict.audit import Exchange, OverBudget, RecordedReply, Stage, Step
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import (
     CERTAIN_CONFIDENCE,

@@ -23,7 +23,6 @@ from worker.domain.check.check_run import (
     Conclusion,
     StatusBlock,
     WaitState,
-    verdict_reason,
 )
 from worker.domain.config.config import CONFIG_PATH
 from worker.domain.dossier import Dossier
@@ -37,6 +36,7 @@ from worker.domain.verdict.verdict import (
     Reject,
     Side,
     Verdict,
+    verdict_reason,
 )
 from worker.publishing.texts import phrases
 from worker.publishing.texts.markdown import (

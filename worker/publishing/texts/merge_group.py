@@ -13,11 +13,10 @@ from worker.domain.check.check_run import (
     WaitState,
     build_idle_block,
     build_pending_block,
-    verdict_reason,
 )
 from worker.domain.github_events import GroupEnd
 from worker.domain.model import EvalId, RepositoryName
-from worker.domain.verdict.verdict import Accept
+from worker.domain.verdict.verdict import Accept, verdict_reason
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts.markdown import address, fit, join_blocks, link, one_line, prose, split_blocks
 from worker.publishing.texts.phrases import TITLE_BYTES, category_phrase

@@ -180,6 +180,13 @@ _TEST_DATA: Final = pattern(
 """Inputs of tests are no set-up of tests."""
 
 
+_DOCUMENT: Final = pattern(r"\.(?:mdx?|markdown|rst|txt|adoc|asciidoc)$", re.IGNORECASE)
+
+
+def is_document(path: str) -> bool:
+    return _DOCUMENT.search(path) is not None
+
+
 def is_ci(path: str) -> bool:
     return _CI.search(path) is not None
 

@@ -15,23 +15,13 @@ from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _OURS: Final = pattern(r"<{7}( \S.*)?\r?")
-
-
 _MIDDLE: Final = pattern(r"={7}\r?")
-
-
 _THEIRS: Final = pattern(r">{7}( \S.*)?\r?")
-
-
 _ABOUT: Final = pattern(r"conflict", re.IGNORECASE)
-
-
 _TEXT_FILE: Final = pattern(
     r"\.(md|mdx|markdown|rst|txt|adoc|asciidoc|tex|html?|diff|patch|rej|orig|snap|golden|expected|out|ipynb)$",
     re.IGNORECASE,
 )
-
-
 _FIXTURE: Final = pattern(
     r"fixture|testdata|test-data|golden|snapshot|expected|inputs?/|resources?/|cases?/|git|merge|diff|patch", 2
 )
@@ -42,6 +32,7 @@ _FIXTURE: Final = pattern(
     SignalKind.FACT,
     SignalScope.ANYTHING,
     "Resolve the merge conflict at {place}: keep the lines that are right, and delete the markers.",
+    needs=SignalScope.MORE_THAN_DOCUMENTS,
 )
 def conflict_marker(change: CodeChange) -> Iterator[SignalMatch]:
     """A merge conflict that was committed: its three markers, in added lines of code or configuration.

@@ -24,11 +24,7 @@ from worker.signals.analysis.changed_functions import (
 )
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import Function, FunctionScope, find_functions
-from worker.signals.analysis.stubs import (
-    can_be_override,
-    can_satisfy_interface,
-    is_platform_variant,
-)
+from worker.signals.analysis.stubs import can_be_override, can_satisfy_interface, is_platform_variant
 from worker.signals.analysis.syntax import ancestors, is_comment, text_of
 from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 

@@ -11,15 +11,13 @@ from worker.signals.scope_creep.unrelated_file import first_change, is_code, is_
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _THEIRS: Final = pattern(r"(^|/)(vendor|vendored|_vendor|third[-_]?party|node_modules|site-packages|external|extern)/")
-
-
 _FETCHED_BY: Final = pattern(
     r"(^|/)(go\.(mod|sum)|modules\.txt|package(-lock)?\.json|yarn\.lock|[\w.-]*requirements[\w.-]*\.txt|vendor\.(txt|json|conf)"
     r"|\.gitmodules|composer\.(json|lock)|Cargo\.(toml|lock)|pyproject\.toml)$|vendor\w*\.(py|sh|toml|ya?ml|txt)$"
 )
 
 
-@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING)
+@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING, needs=SignalScope.MORE_THAN_DOCUMENTS)
 def foreign_code_edited(change: CodeChange) -> Iterator[SignalMatch]:
     """Vendored code was edited beside the repository's own, and no change of its version came with it.
 

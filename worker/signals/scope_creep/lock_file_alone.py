@@ -17,7 +17,7 @@ _LOCKS: Final = pattern(
 )
 
 
-@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING)
+@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING, needs=SignalScope.MORE_THAN_DOCUMENTS)
 def lock_file_alone(change: CodeChange) -> Iterator[SignalMatch]:
     """A lock file changed beside code, no manifest did, and no text asks for it.
 

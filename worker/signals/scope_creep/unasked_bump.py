@@ -40,7 +40,7 @@ class _Bump(NamedTuple):
     names: frozenset[str]
 
 
-@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING)
+@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING, needs=SignalScope.MORE_THAN_DOCUMENTS)
 def unasked_bump(change: CodeChange) -> Iterator[SignalMatch]:
     """A dependency's version was raised or lowered beside changed code that does not use it, and no text asks for it.
 

@@ -73,7 +73,13 @@ _PAIR: Final = 2
 _MOST_FILES: Final = 30
 
 
-@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING, settled_by=SettlingLine.TIED)
+@signal(
+    Category.SCOPE_CREEP,
+    SignalKind.SUSPICION,
+    SignalScope.ANYTHING,
+    settled_by=SettlingLine.TIED,
+    needs=SignalScope.MORE_THAN_DOCUMENTS,
+)
 def unrelated_file(change: CodeChange) -> Iterator[SignalMatch]:
     """The code file that words, names and folders tie least to the others and to what was asked, of 30 at most.
 

@@ -25,7 +25,9 @@ _WAITS: Final = pattern(r"sleep|wait|timeout", re.IGNORECASE)
 _LONGEST: Final = 500
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.ANYTHING)
+@signal(
+    Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.ANYTHING, needs=SignalScope.MORE_THAN_DOCUMENTS
+)
 def sleep_added(change: CodeChange) -> Iterator[SignalMatch]:
     """A sleep of fixed length was put between existing lines, and nothing else with it.
 

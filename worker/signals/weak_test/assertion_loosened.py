@@ -19,13 +19,7 @@ from worker.signals.analysis.file_roles import Language
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.proofs import Proof, can_assert
 from worker.signals.analysis.syntax import ancestors, text_of
-from worker.signals.analysis.test_pairs import (
-    MatchedTest,
-    TestPair,
-    base_sources,
-    is_removal_declared,
-    match_all_tests,
-)
+from worker.signals.analysis.test_pairs import MatchedTest, TestPair, base_sources, is_removal_declared, match_all_tests
 from worker.signals.analysis.tests import Test, can_hold_tests
 from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.weak_test.assertion_strength import (

@@ -35,7 +35,6 @@ from worker.domain.config.github_app import (
     register_url,
     requested_permissions,
     select_events,
-    web_url,
 )
 
 
@@ -242,21 +241,7 @@ def test_loopback_address_is_recognised() -> None:
     assert not is_loopback(HOME)
 
 
-@pytest.mark.parametrize(
-    ("api", "web"),
-    [
-        ("https://api.github.com", "https://github.com"),
-        ("https://ghe.example.org/api/v3", "https://ghe.example.org"),
-        ("https://ghe.example.org/api/v3/", "https://ghe.example.org"),
-        ("https://api.acme.ghe.com", "https://acme.ghe.com"),
-        ("http://127.0.0.1:4000", "http://127.0.0.1:4000"),
-    ],
-)
-def test_web_url_belongs_to_the_api(api: str, web: str) -> None:
-    assert web_url(api) == web
-
-
 def test_manifest_is_posted_to_personal_or_organization_settings() -> None:
-    assert register_url("https://api.github.com", "", "s&t") == "https://github.com/settings/apps/new?state=s%26t"
-    organization = register_url("https://g.example/api/v3", "acme", "s")
+    assert register_url("https://github.com", "", "s&t") == "https://github.com/settings/apps/new?state=s%26t"
+    organization = register_url("https://g.example", "acme", "s")
     assert organization == "https://g.example/organizations/acme/settings/apps/new?state=s"
