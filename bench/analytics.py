@@ -34,7 +34,7 @@ from worker.evaluation.stats.export import TERMINAL_EVENTS, SkippedCount, export
 from worker.evaluation.stats.figures import StatsTopic, parse_query
 from worker.process import SystemClock
 from worker.settings import Settings, child_environment
-from worker.wiring.figures import open_figures_cache
+from worker.wiring.store import open_figures_cache
 
 HERE: Final = InstallationId(100)
 REPOSITORIES: Final = 1_000
@@ -128,7 +128,7 @@ def redis_bytes(redis: RedisServer) -> int:
 def build(of: Settings) -> tuple[float, float, float]:
     """Count all in a process of its own, as the web process has it done. Seconds by the clock and of its CPU; peak MB."""
     began = time.perf_counter()
-    command = [sys.executable, "-m", "worker.wiring.figures", str(os.getpid()), str(of.figures_folder), str(HERE)]
+    command = [sys.executable, "-m", "worker.wiring.store", str(os.getpid()), str(of.figures_folder), str(HERE)]
     child = subprocess.Popen(command, env=child_environment(of))
     _, status, usage = os.wait4(child.pid, 0)
     assert status == 0

@@ -37,7 +37,7 @@ from worker.settings import (
     unknown_variable_phrase,
     unknown_variables,
 )
-from worker.wiring.doctor import (
+from worker.wiring.cli import (
     StoreReport,
     count_opened_this_week,
     examine_app,
@@ -49,7 +49,7 @@ from worker.wiring.doctor import (
 from worker.wiring.store import LACKS_KEY, RESTORE_HINT, open_store
 
 if TYPE_CHECKING:
-    from worker.wiring.doctor import AppReport
+    from worker.wiring.cli import AppReport
 
 APP_VARIABLES: Final = ("ASSAY_APP_ID", "ASSAY_APP_PRIVATE_KEY", "ASSAY_WEBHOOK_SECRET")
 HEADS_PER_PULL: Final = 3

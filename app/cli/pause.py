@@ -15,7 +15,7 @@ from worker.process import SystemClock
 from worker.publishing.texts import states as texts
 from worker.publishing.texts.markdown import one_line
 from worker.settings import Settings, load_settings
-from worker.wiring.doctor import find_numbers
+from worker.wiring.cli import find_numbers
 from worker.wiring.store import open_store
 
 

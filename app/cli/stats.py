@@ -34,8 +34,7 @@ from worker.evaluation.texts import (
 )
 from worker.process import SystemClock
 from worker.settings import load_settings
-from worker.wiring.figures import open_figures_cache, read_history
-from worker.wiring.store import Store, open_store
+from worker.wiring.store import Store, open_figures_cache, open_store, read_history
 
 OPTIONS: Final = {
     "since": "from", "until": "to", "subject": "subject", "group_by": "group_by", "min_confidence": "min_confidence",
@@ -141,7 +140,7 @@ def history(arguments: argparse.Namespace) -> CommandResult:
     settings = load_settings()
     with open_store(settings) as store:
         figures = open_figures_cache(settings, store)
-        pull_history = read_history(store, figures, name, int(number), at_most=NO_LIMIT)
+        pull_history = read_history(store, figures, name, int(number), NO_LIMIT)
         by_head: dict[Sha, HumanDecisions] = {}
         for entry in pull_history.entries:
             of = entry.verdict.subject

@@ -21,8 +21,7 @@ from worker.evaluation.stats.answers import answer_query, list_evaluations, wait
 from worker.evaluation.stats.cache import MOST_ENTRIES, FiguresCache
 from worker.evaluation.stats.figures import ParameterError, StatsTopic, parse_query
 from worker.process import SystemClock
-from worker.wiring.figures import FiguresBuilder, read_history
-from worker.wiring.store import Store, read_wait_status
+from worker.wiring.store import FiguresBuilder, Store, read_history, read_wait_status
 
 AnyRequest = Request[Any, Any, Any]
 Answer = Mapping[str, Any]
@@ -79,7 +78,7 @@ class ReadOnlyApi:
         scope = self.authorize(request)
         if not number.isascii() or not number.isdecimal() or len(number) > MAX_NUMBER_DIGITS:
             raise ParameterError("number", "a pull request's number", number)
-        history = read_history(self._store, self._figures, repository, int(number), scope)
+        history = read_history(self._store, self._figures, repository, int(number), MOST_ENTRIES, scope)
         if not history.entries:
             raise NotFoundException(f"Nothing is on record of {repository[:200]}#{number} that this token may read.")
         return {

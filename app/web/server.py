@@ -53,8 +53,15 @@ from worker.errors import Unavailable
 from worker.log import log_json
 from worker.process import SystemClock
 from worker.settings import MAIN_CELL, Settings, malformed_setting
-from worker.wiring.figures import FiguresBuilder, open_figures_cache
-from worker.wiring.store import LACKS_KEY, Store, open_cells, open_store, wait_for_redis
+from worker.wiring.store import (
+    LACKS_KEY,
+    FiguresBuilder,
+    Store,
+    open_cells,
+    open_figures_cache,
+    open_store,
+    wait_for_redis,
+)
 from worker.wiring.web import open_async_client
 
 HEADER_TIMEOUT_S: Final = 10.0

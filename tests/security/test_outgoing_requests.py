@@ -54,7 +54,7 @@ ALLOWED_MODULES: Final = {
     "worker/adapters/redis/connection/server_supervisor.py": "our own Redis' socket",
     "worker/adapters/redis/connection/async_client.py": "REDIS_URL",
     "worker/adapters/redis/connection/client.py": "REDIS_URL",
-    "worker/wiring/figures.py": "starts our own interpreter",
+    "worker/wiring/store.py": "starts our own interpreter",
 }
 """Every module that can open a connection, and to what: an operator's setting, the caller's argument, or this machine."""
 

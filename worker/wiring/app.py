@@ -68,8 +68,8 @@ from worker.scheduling.reconcile import DeliveryConfirmation, MissedDeliveries, 
 from worker.scheduling.record import PreviousDossier, VerdictRecorder, VerdictStores, event_publishing
 from worker.scheduling.retry import OutageRetries
 from worker.settings import Settings, Timing, web_url
-from worker.wiring.figures import FiguresBuilder, open_figures_cache
 from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of
+from worker.wiring.store import FiguresBuilder, open_figures_cache
 
 LOG: Final = logging.getLogger(__name__)
 PRELOADED_MODULES: Final = (

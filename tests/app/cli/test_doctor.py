@@ -19,7 +19,7 @@ from worker.process import SystemClock
 from worker.publishing.texts.cli_reports import DoctorFinding, Health, doctor_report, is_healthy
 from worker.publishing.texts.terminal import TerminalPage
 from worker.settings import Settings
-from worker.wiring.doctor import StoreReport
+from worker.wiring.cli import StoreReport
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nx\n-----END RSA PRIVATE KEY-----"
 HERE = Settings(data_dir=Path("/nowhere"))

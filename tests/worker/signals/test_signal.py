@@ -26,7 +26,6 @@ from worker.signals.signal import (
     signal,
 )
 
-
 MORE = SignalScope.MORE_THAN_DOCUMENTS
 
 

@@ -22,7 +22,7 @@ from worker.domain.model import EvalId, InstallationId
 from worker.process import SystemClock
 from worker.settings import AppCredentials
 from worker.wiring.app import AppContext, open_app
-from worker.wiring.figures import FiguresBuilder, open_figures_cache
+from worker.wiring.store import FiguresBuilder, open_figures_cache
 
 GONE, STAYS = pull_ref().installation_id, InstallationId(200)
 OLD, NEW = NOON - 50 * HOUR, NOON

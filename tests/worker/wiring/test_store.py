@@ -16,7 +16,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.domain.model import InstallationId
 from worker.settings import Settings, child_environment
-from worker.wiring.figures import FiguresBuilder, open_figures_cache
+from worker.wiring.store import FiguresBuilder, open_figures_cache
 
 OTHER = InstallationId(200)
 
@@ -81,6 +81,6 @@ def test_refresh_counts_cached_installations_only(settings: Settings, store: Sto
 
 @pytest.mark.usefixtures("builder")
 def test_child_process_stops_after_its_parent_ended(settings: Settings, store: Store) -> None:
-    command = [sys.executable, "-m", "worker.wiring.figures", "1", str(settings.figures_folder), str(INSTALLATION)]
+    command = [sys.executable, "-m", "worker.wiring.store", "1", str(settings.figures_folder), str(INSTALLATION)]
     subprocess.run(command, env=child_environment(settings), check=True)
     assert open_figures_cache(settings, store).cached_installations() == ()
