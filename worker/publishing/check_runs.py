@@ -144,8 +144,9 @@ class CheckStatusReporter:
         """
         head_sha = verdict.subject.head_sha
         made = check_content(verdict, dossier, self._site_url, again_at, request.delivery_id)
-        refusal = self._find_sarif_refusal(request.pull, dossier) if self._find_sarif_refusal else None
-        content = with_sarif_refusal(with_trigger_reason(made, request.trigger), refusal)
+        content = with_trigger_reason(made, request.trigger)
+        if self._find_sarif_refusal and (refusal := self._find_sarif_refusal(request.pull, dossier)):
+            content = with_sarif_refusal(content, refusal)
         if self._is_outdated(request, head_sha, content):
             return False
         if self._decisions is not None:

@@ -12,14 +12,7 @@ from typing import Final, Protocol
 from worker.domain.check.check_run import CheckContent
 from worker.domain.config.config import Authors, Handling
 from worker.domain.github_events import OpenPull, PullSnapshot, RepositoryAdded
-from worker.domain.judge_request import (
-    HEAD_TRIGGERS,
-    MANUAL_TRIGGERS,
-    AuthorKind,
-    JudgeRequest,
-    PullRef,
-    Trigger,
-)
+from worker.domain.judge_request import HEAD_TRIGGERS, MANUAL_TRIGGERS, AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.domain.model import CheckRunId, DeliveryId, InstallationId, RepositoryName, Sha
 from worker.domain.ports import CheckRegistry, Clock, JudgeRequests, Ledger
 from worker.dossier.authors import (

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Final
 
 from worker.adapters.github.checks import GitHubChecks, GitHubPublishedRuns, GitHubScans
-from worker.adapters.github.client import AppAccess, GitHubApi, app_access, key_api
+from worker.adapters.github.client import AppAccess, GitHubApi, app_access, ask_as_app
 from worker.adapters.github.collaborators import GitHubCommandApi, GitHubComments, GitHubReactions, GitHubReviewers
 from worker.adapters.github.installations import (
     GitHubDeliveries,
@@ -39,15 +39,15 @@ from worker.domain.lifecycle.work import DuePullRequest, GroupLease, PendingGrou
 from worker.domain.metrics import EventCount
 from worker.domain.model import CheckRunId, EvalId, InstallationId, Sha, build_models
 from worker.domain.pattern import compile_patterns
-from worker.domain.ports import CheckPublisher, Clock, CommandApi, Comments, Fence, Lease, Reviewers
+from worker.domain.ports import CheckPublisher, Clock, Comments, Fence, Lease, Reviewers
 from worker.dossier.config import config_of
-from worker.errors import Forbidden, RubricRefused
+from worker.errors import RubricRefused
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
 from worker.process import SystemClock
 from worker.publishing.author_comment import AuthorCommentPublisher, EarlyAuthorComment, comment_job_for
 from worker.publishing.check_runs import CheckRunService, CheckStatusReporter, SharedHeadSync, no_lease
-from worker.publishing.code_scanning import SarifUploader, SarifUploads, refusal_for, scan_job_for
+from worker.publishing.code_scanning import SarifUploader, refusal_for, scan_job_for
 from worker.publishing.initial_status import CONTINUE_AFTER, InitialStatus
 from worker.publishing.review_requests import CodeOwnership, ReviewRequests
 from worker.scheduling.commands import CommandHandler, request_for_command
@@ -95,13 +95,10 @@ class AppContext:
     clock: Clock
     source: GitHubPullSource
     checks: CheckPublisher
-    command_api: CommandApi
     comments: Comments
     reactions: CommentReactions
     reviewers: Reviewers
-    scans: SarifUploads
     access: AppAccess
-    listing: GitHubListing
 
     def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> JudgingOutcome:
         store, timing = self.store, self.settings.timing
@@ -184,7 +181,7 @@ class AppContext:
     def confirm_delivery(self, queued: QueuedDelivery) -> None:
         """Let a delivery of unknown order count with the head and base that GitHub shows."""
         pause = timedelta(seconds=self.settings.timing.gather)
-        DeliveryConfirmation(self.listing, self.store.unconfirmed, pause).confirm(queued)
+        DeliveryConfirmation(GitHubListing(self.access), self.store.unconfirmed, pause).confirm(queued)
 
     def answer_command(self, command: CommandRequest) -> None:
         """Execute a command if its author may give it, and answer."""
@@ -194,7 +191,8 @@ class AppContext:
             return self.store.archive.find(eval_id) or self.source.dossier(request)
 
         owners = CodeOwnership(self.reviewers, self.store.ledger, dossier_of)
-        CommandHandler(self.command_api, self.store, self.clock, owners.find_owned_base).answer(command)
+        api = GitHubCommandApi(self.access, self.settings.declined)
+        CommandHandler(api, self.store, self.clock, owners.find_owned_base).answer(command)
 
     def record_outcomes(self, event: PullRequestEvent) -> None:
         """Record every outcome that an event at a pull request is."""
@@ -219,9 +217,8 @@ class AppContext:
 
     def upload_sarif(self, scan: SarifUpload) -> None:
         """Upload a verdict's SARIF, unless it was uploaded before."""
-        store = self.store
-        uploader = SarifUploader(self.scans, store.scan_notes, store.ledger, store.archive, store.checks().newest_head)
-        uploader.upload(scan)
+        store, uploads = self.store, GitHubScans(self.access)
+        SarifUploader(uploads, store.scan_notes, store.ledger, store.archive, store.checks().newest_head).upload(scan)
 
     def reconcile(self) -> None:
         """Catch up with missed deliveries and with heads that have no state."""
@@ -240,9 +237,8 @@ class AppContext:
     def _initial_status(self) -> InitialStatus:
         store, deadline = self.store, timedelta(seconds=self.settings.timing.check_deadline)
         service, authors = self._check_service(no_lease), self.settings.authors
-        return InitialStatus(
-            service, store.checks(), store.pulls, store.ledger, self.listing, self.clock, authors, deadline
-        )
+        listing = GitHubListing(self.access)
+        return InitialStatus(service, store.checks(), store.pulls, store.ledger, listing, self.clock, authors, deadline)
 
     def _author_comments(self) -> AuthorCommentPublisher:
         store, settings = self.store, self.settings
@@ -334,13 +330,10 @@ def open_app(settings: Settings, store: Store) -> Generator[AppContext]:
             clock=clock,
             source=GitHubPullSource(access, read_options, PreviousDossier(store.ledger, store.archive)),
             checks=GitHubChecks(access, settings.require_app().app_id),
-            command_api=GitHubCommandApi(access, settings.declined),
             comments=GitHubComments(access),
             reactions=GitHubReactions(access),
             reviewers=GitHubReviewers(access),
-            scans=GitHubScans(access),
             access=access,
-            listing=GitHubListing(access),
         )
 
 
@@ -368,17 +361,7 @@ class ReconcileContext:
 
         Asks as the App itself, with the first of its keys that GitHub accepts.
         """
-        app = self.settings.require_app()
-        refused = Forbidden("the App has no key")
-        for key in app.private_keys:
-            try:
-                with key_api(self.settings, app, key, self.clock) as api:
-                    self._reconcile_with(api)
-            except Forbidden as error:
-                refused = error
-            else:
-                return
-        raise refused
+        ask_as_app(self.settings, self.clock, self._reconcile_with)
 
     def _reconcile_with(self, api: GitHubApi) -> None:
         progress = RedisProgress(self.store.client)

@@ -334,19 +334,7 @@ def test_outage_while_reading_reactions_is_raised(store: Store, commented_entry:
 
 def test_merge_is_recorded_though_reactions_can_not_be_read(store: Store, commented_entry: LedgerEntry) -> None:
     reactions = CommentReactions(reaction(commented_entry.created_at), error=Unavailable("GitHub", "down"))
-    unused = {
-        "settings",
-        "clock",
-        "source",
-        "checks",
-        "command_api",
-        "comments",
-        "reviewers",
-        "scans",
-        "access",
-        "listing",
-    }
-    no: Any = dict.fromkeys(unused)
+    no: Any = dict.fromkeys(["settings", "clock", "source", "checks", "comments", "reviewers", "access"])
     context = AppContext(**no, store=store, reactions=reactions)
     with pytest.raises(Unavailable):
         context.record_outcomes(merge_event())

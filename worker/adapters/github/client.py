@@ -150,11 +150,7 @@ class GitHubConnection:
         def request() -> Response[Any, Any]:
             FENCE.set(call.fence)  # in a context of its own
             return self._github.request(  # pyright: ignore[reportUnknownMemberType] - githubkit leaves a dict bare
-                call.method,
-                call.path,
-                params=dict(call.params) or None,
-                json=call.body,
-                headers=call.headers or None,
+                call.method, call.path, params=dict(call.params) or None, json=call.body, headers=call.headers or None
             )
 
         return self._context.copy().run(request)
@@ -413,6 +409,19 @@ def key_api(settings: Settings, app: AppCredentials, key: SecretStr, clock: Cloc
     """Authenticate as the App itself with this one key, as `assay doctor` does."""
     with _one_api(settings, AppAuthStrategy(app.app_id, key.get_secret_value()), clock) as api:
         yield api
+
+
+def ask_as_app(settings: Settings, clock: Clock, ask: Callable[[GitHubApi], AnswerT]) -> AnswerT:
+    """Run *ask* with the App's first accepted key. Raises AssayError."""
+    app = settings.require_app()
+    refusal: AssayError | None = None
+    for key in app.private_keys:
+        try:
+            with key_api(settings, app, key, clock) as api:
+                return ask(api)
+        except Forbidden as error:
+            refusal = error
+    raise refusal or Forbidden("there is no key")
 
 
 @contextmanager

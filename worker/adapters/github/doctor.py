@@ -3,12 +3,12 @@
 `examine_app` returns every problem as a value and never raises.
 """
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Final, TypeVar
+from typing import Final
 from urllib.parse import quote
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from pydantic import AliasPath, Field, SecretStr
 
-from worker.adapters.github.client import ApiCall, GitHubApi, key_api, name_variables, token_access
+from worker.adapters.github.client import ApiCall, GitHubApi, ask_as_app, key_api, name_variables, token_access
 from worker.adapters.github.installations import AccountSummary, InstallationView, list_installations
 from worker.adapters.github.responses import AppView, BlobResponse, Page, RestResponse
 from worker.domain.check.check_run import CHECK_NAME
@@ -27,7 +27,7 @@ from worker.domain.dossier import ConfigOrigin, ConfigText
 from worker.domain.model import InstallationId, RepositoryId, RepositoryName
 from worker.domain.ports import Clock
 from worker.dossier.config import resolve_config
-from worker.errors import AssayError, Forbidden, SubjectGone, Unavailable
+from worker.errors import AssayError, SubjectGone, Unavailable
 from worker.settings import AppCredentials, Settings
 
 SAME_APP_HINT: Final = "ASSAY_APP_ID and the key have to be of one App"
@@ -260,9 +260,6 @@ def _pinned_app(app_id: int | None) -> int | None:
     return app_id if app_id is not None and app_id > 0 else None
 
 
-AnswerT = TypeVar("AnswerT")
-
-
 class TokenResponse(RestResponse):
     token: SecretStr
 
@@ -273,19 +270,6 @@ class RepositoryNumbers:
 
     installation: InstallationId
     repository: RepositoryId
-
-
-def ask_as_app(settings: Settings, clock: Clock, ask: Callable[[GitHubApi], AnswerT]) -> AnswerT:
-    """Run *ask* with the App's first accepted key. Raises AssayError."""
-    app = settings.require_app()
-    refusal: AssayError | None = None
-    for key in app.private_keys:
-        try:
-            with key_api(settings, app, key, clock) as api:
-                return ask(api)
-        except Forbidden as error:
-            refusal = error
-    raise refusal or Forbidden("there is no key")
 
 
 def find_installation(api: GitHubApi, repository: RepositoryName) -> InstallationView | None:

@@ -121,11 +121,7 @@ class PublicPullReader:
         if len(commits) == PER_PAGE:
             self.notes.append(f"Only the first {PER_PAGE} commits were read. {TOKEN_HINT}")
         return tuple(
-            Commit(
-                sha=commit.sha,
-                message=commit.message,
-                author=commit.author_login or commit.author_name or "",
-            )
+            Commit(sha=commit.sha, message=commit.message, author=commit.author_login or commit.author_name or "")
             for commit in commits
         )
 

@@ -12,15 +12,7 @@ from math import inf
 from typing import Final
 from urllib.parse import urlsplit
 
-from worker.adapters.github.checks import (
-    CiContext,
-    JobLogs,
-    OwnChecks,
-    add_logs,
-    ci_from,
-    read_ci_context,
-    reports_of,
-)
+from worker.adapters.github.checks import CiContext, JobLogs, OwnChecks, add_logs, ci_from, read_ci_context, reports_of
 from worker.adapters.github.client import DIFF, ApiCall, GitHubAccess, GitHubApi
 from worker.adapters.github.collaborators import read_role
 from worker.adapters.github.errors_and_rate_limits import DiffTooLarge
@@ -68,16 +60,7 @@ from worker.adapters.github.responses import (
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.command_permissions import Role, roles_from
 from worker.domain.config.config import CONFIG_PATHS
-from worker.domain.dossier import (
-    Ci,
-    Commit,
-    ConfigText,
-    Dossier,
-    Guidance,
-    LookupRequest,
-    LookupResult,
-    PullRequest,
-)
+from worker.domain.dossier import Ci, Commit, ConfigText, Dossier, Guidance, LookupRequest, LookupResult, PullRequest
 from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.model import Sha
 from worker.dossier.diff import DiffError, parse_diff

@@ -186,7 +186,7 @@ class RedisBudget(RedisPart):
         cost, fields = keys.pull_request_cost(pull).name, (SPENT, share.field, share.count_field)
         days = _days(pull, datetime.fromisoformat(reservation.day), 2)
         spent, *replies = self._client.pipeline(
-            [("HGET", cost, SPENT), *(("HMGET", day.name, *fields) for day in days)],
+            [("HGET", cost, SPENT), *(("HMGET", day.name, *fields) for day in days)]
         )
         books = [dict(zip(fields, items(reply), strict=True)) for reply in replies]
         day = days[0].name

@@ -74,6 +74,24 @@ class OfDelivery(KeyKind):
         return self._key(self.kind, delivery_id)
 
 
+class OfEvaluation(KeyKind):
+    def __call__(self, eval_id: EvalId) -> Key:
+        return self._key(self.kind, eval_id)
+
+
+class OfName(KeyKind):
+    """The name is hashed."""
+
+    def __call__(self, name: str) -> Key:
+        return self._key(self.kind, _hash_name(name))
+
+
+@lru_cache(maxsize=1024)
+def _hash_name(name: str) -> str:
+    """Hash a name in lower case, since GitHub's names ignore case."""
+    return hashlib.sha256(name.lower().encode()).hexdigest()[:32]
+
+
 pull: Final = OfPull("pull", "hash", ttl=MONTH)
 """Judging state of one pull request. The lifetime starts when nothing is pending."""
 
@@ -153,7 +171,6 @@ def judged_bases(installation: InstallationId, repository: RepositoryId, base: B
 delivery: Final = OfDelivery("delivery", "string", ttl=REDELIVERY_TTL)
 """Marks a counted delivery."""
 
-
 INBOX: Final = Key("assay:inbox", "list", ttl=None)
 """Deliveries that are not applied yet (`judging.inbox`)."""
 
@@ -169,35 +186,23 @@ group: Final = OfCommit("group", "string", ttl=REDELIVERY_TTL)
 received_group: Final = OfDelivery("grouped", "string", ttl=REDELIVERY_TTL)
 """Marks a queued delivery about a merge group."""
 
+dossier: Final = OfEvaluation("dossier", "string", ttl=MONTH)
+"""Dossier of a verdict, encrypted. Its lifetime is the retention setting."""
 
-def dossier(eval_id: EvalId) -> Key:
-    """Dossier of a verdict, encrypted. Its lifetime is the retention setting."""
-    return Key(f"assay:dossier:{eval_id}", "string", ttl=MONTH)
-
-
-def audit(eval_id: EvalId) -> Key:
-    """Audit record of a verdict, encrypted. Same lifetime as its dossier."""
-    return Key(f"assay:audit:{eval_id}", "string", ttl=MONTH)
-
+audit: Final = OfEvaluation("audit", "string", ttl=MONTH)
+"""Audit record of a verdict, encrypted. Same lifetime as its dossier."""
 
 archived_evals: Final = OfRepository("kept", "zset", ttl=MONTH)
 """Eval ids of a repository with a stored dossier or audit record, by expiry of both."""
 
+repository_numbers: Final = OfName("named", "set", ttl=None)
+"""Ids (`installation:repository`) that a name was ever judged under."""
 
-@lru_cache(maxsize=1024)
-def repository_numbers(name: str) -> Key:
-    """Ids (`installation:repository`) that a name was ever judged under; the name is hashed."""
-    return Key(f"assay:named:{_of_name(name)}", "set", ttl=None)
+EVERY_NAME: Final = "assay:named:*"
+"""SCAN pattern of the keys of `repository_numbers`."""
 
-
-def any_repository_numbers() -> str:
-    """SCAN pattern of the keys of `repository_numbers`."""
-    return "assay:named:*"
-
-
-def tombstone(name: str) -> Key:
-    """Tombstone: when everything about a name was deleted."""
-    return Key(f"assay:forgotten:{_of_name(name)}", "string", ttl=None)
+tombstone: Final = OfName("forgotten", "string", ttl=None)
+"""Tombstone: when everything about a name was deleted."""
 
 
 def prefix(what: str, installation: InstallationId, repository: RepositoryId) -> str:
@@ -263,10 +268,8 @@ def first_seen(installation: InstallationId, repository: RepositoryId) -> Key:
     return Key(f"assay:{installation}:arrival:{repository}:all", "hash", ttl=None)
 
 
-def redelivery_attempts(guid: str) -> Key:
-    """Attempts at a delivery after which redelivery was requested."""
-    return Key(f"assay:again:{_of_name(guid)}", "set", ttl=timedelta(days=4))
-
+redelivery_attempts: Final = OfName("again", "set", ttl=timedelta(days=4))
+"""Attempts at a delivery, by its guid, after which redelivery was requested."""
 
 pause: Final = OfRepository("paused", "string", ttl=None)
 """Pause of a repository: by whom, until when, and why. Expires at its end, if it has one."""
@@ -294,13 +297,11 @@ def retired_rollups(installation: InstallationId) -> tuple[Key, Key]:
 
 def published_event(installation: InstallationId, name: str) -> Key:
     """Marks a published event, so that a redelivery does not repeat it."""
-    return Key(f"assay:{installation}:told:{_of_name(name)}", "string", ttl=MONTH)
+    return Key(f"assay:{installation}:told:{_hash_name(name)}", "string", ttl=MONTH)
 
 
-def counted_measure(name: str) -> Key:
-    """Marks counted metrics, so that a retry does not count twice."""
-    return Key(f"assay:measured:{_of_name(name)}", "string", ttl=timedelta(minutes=1))
-
+counted_measure: Final = OfName("measured", "string", ttl=timedelta(minutes=1))
+"""Marks counted metrics, so that a retry does not count twice."""
 
 demotions: Final = OfInstallation("demoted", "hash", ttl=None)
 """Demoted signals of an installation, whose rejects were overridden too often, with their figures."""
@@ -311,20 +312,14 @@ promotions: Final = OfInstallation("promoted", "hash", ttl=None)
 moving: Final = OfInstallation("moving", "list", ttl=None)
 """Entries of an installation in queues of all, as triples of key, member and value, while it moves to another cell."""
 
-
-def any_pause() -> str:
-    """SCAN pattern of the keys of `pause`."""
-    return "assay:*:paused:*"
-
+EVERY_PAUSE: Final = "assay:*:paused:*"
+"""SCAN pattern of the keys of `pause`."""
 
 EVERY_STREAM: Final = "assay:*:events"
 """SCAN pattern of all streams of events."""
 
-
-def run_budget(name: str) -> Key:
-    """Spent and reserved dollars of one rejudging run, or one day of shadow evaluation. The name is a hash of its owner."""
-    return Key(f"assay:book:{_of_name(name)}", "hash", ttl=timedelta(days=8))
-
+run_budget: Final = OfName("book", "hash", ttl=timedelta(days=8))
+"""Spent and reserved dollars of one rejudging run, or one day of shadow evaluation. The name is a hash of its owner."""
 
 received_event: Final = OfDelivery("heard", "string", ttl=REDELIVERY_TTL)
 """Marks a delivery recorded as an event. Separate from `delivery`, since it may also cause a request."""
@@ -471,12 +466,6 @@ DEADLINES: Final = Key("assay:deadlines", "zset", ttl=None)
 
 DEADLINE_NOTES: Final = Key("assay:deadlines:of", "hash", ttl=None)
 """Pull request, head and check run of each of them."""
-
-
-@lru_cache(maxsize=1024)
-def _of_name(name: str) -> str:
-    """Hash of a name, in lower case, since GitHub's names ignore case."""
-    return hashlib.sha256(name.lower().encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True)

@@ -46,14 +46,7 @@ from worker.domain.model import EvalId, InstallationId
 from worker.domain.pattern import pattern
 from worker.domain.ports import EntryWithEvents
 from worker.domain.verdict.audit import AuditError, AuditRecord, dump_audit, read_audit
-from worker.domain.verdict.events import (
-    EvaluationStarted,
-    Event,
-    StreamEntry,
-    StreamExtent,
-    lost_event,
-    started_event,
-)
+from worker.domain.verdict.events import EvaluationStarted, Event, StreamEntry, StreamExtent, lost_event, started_event
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unreadable
 

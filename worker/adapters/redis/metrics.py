@@ -13,14 +13,7 @@ from typing import Final
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.budget import RedisRates
-from worker.adapters.redis.connection.client import (
-    field_values,
-    items,
-    member_scores,
-    parse_time,
-    text,
-    whole,
-)
+from worker.adapters.redis.connection.client import field_values, items, member_scores, parse_time, text, whole
 from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, run
 from worker.adapters.redis.judging.intake import milliseconds
 from worker.adapters.redis.keys import (

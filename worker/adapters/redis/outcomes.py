@@ -21,13 +21,7 @@ from worker.adapters.redis.connection.client import (
     text,
     whole,
 )
-from worker.adapters.redis.connection.transactions import (
-    Operation,
-    Transaction,
-    in_transaction,
-    read_due,
-    write_all,
-)
+from worker.adapters.redis.connection.transactions import Operation, Transaction, in_transaction, read_due, write_all
 from worker.adapters.redis.delayed_queue import add_item
 from worker.adapters.redis.encryption_and_tokens import Codec, SealedPart
 from worker.adapters.redis.judging.intake import milliseconds, rules_at

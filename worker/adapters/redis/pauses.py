@@ -82,7 +82,7 @@ class RedisPauses(RedisPart):
         return {(InstallationId(int(installation)), RepositoryId(int(other))) for _, installation, _, other in named}
 
     def _names(self) -> set[str]:
-        return {name.decode() for names in scan_keys(self._client, keys.any_pause(), 1_000) for name in names}
+        return {name.decode() for names in scan_keys(self._client, keys.EVERY_PAUSE, 1_000) for name in names}
 
     def _set(self, key: keys.Key, suspension: JudgingPause) -> None:
         end = () if suspension.until is None else ("PXAT", int(suspension.until.timestamp() * 1000))

@@ -153,7 +153,7 @@ class RedisRecords(SealedPart):
         for batch in self._scan(keys.any_installation_key(installation)):
             gone += self._delete(on, batch, installation, at)
         if pairs := [f"{installation}:{repository}" for repository in repositories]:
-            for batch in self._scan(keys.any_repository_numbers()):
+            for batch in self._scan(keys.EVERY_NAME):
                 for name in batch:
                     self._client.call("SREM", name, *pairs)
         self._client.call("ZREM", keys.UNINSTALLATIONS.name, installation)

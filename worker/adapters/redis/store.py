@@ -50,12 +50,7 @@ if TYPE_CHECKING:
     from worker.adapters.redis.metrics import RedisMeasures
     from worker.adapters.redis.outcomes import RedisOutcomes
     from worker.adapters.redis.pauses import RedisPausedHeads
-    from worker.adapters.redis.records import (
-        AddedRepositoryQueue,
-        RedisFirstSeen,
-        RedisRecords,
-        RedisUninstallations,
-    )
+    from worker.adapters.redis.records import AddedRepositoryQueue, RedisFirstSeen, RedisRecords, RedisUninstallations
     from worker.domain.check.author_comment import CommentJob
     from worker.domain.check.check_run import SarifUpload
     from worker.domain.lifecycle.work import PendingWork

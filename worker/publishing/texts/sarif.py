@@ -175,10 +175,7 @@ def _result(result: SarifResult, texts: _Texts, seen: Counter[str]) -> dict[str,
     parts = result.path.split("/")  # a path that leads out of the repository is quoted as a single file name
     slash = "/" if all(parts) and ".." not in parts else ""
     location = {
-        "artifactLocation": {
-            "uri": quote(result.path, safe=slash, errors="surrogatepass"),
-            "uriBaseId": SOURCE_ROOT,
-        },
+        "artifactLocation": {"uri": quote(result.path, safe=slash, errors="surrogatepass"), "uriBaseId": SOURCE_ROOT},
         "region": _region(result, texts),
     }
     return {
@@ -244,9 +241,7 @@ def sarif_refusal_line(refusal: UploadRefusal) -> str:
     return f"not uploaded when it was tried last: {REFUSAL_PHRASES[refusal].replace('*', '').replace('`', '')}"
 
 
-def with_sarif_refusal(content: CheckContent, refusal: UploadRefusal | None) -> CheckContent:
-    """A verdict's check with the refusal of the last SARIF upload; None: it was not refused."""
-    if refusal is None:
-        return content
+def with_sarif_refusal(content: CheckContent, refusal: UploadRefusal) -> CheckContent:
+    """A verdict's check with the refusal of the last SARIF upload."""
     line = f"**SARIF was not uploaded** (`sarif: true`): {REFUSAL_PHRASES[refusal]} That was when it was tried last."
     return replace(content, summary=join_blocks([*split_blocks(content.summary), line], BODY_BYTES))

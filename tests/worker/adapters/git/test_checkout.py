@@ -104,9 +104,7 @@ def test_base_and_head_can_be_named(repo: LocalRepository) -> None:
     assert list(diff_by_path(by_commit)) == ["a.py"]
 
 
-def test_default_base_is_the_remote_default_branch_main_or_master(
-    repo: LocalRepository,
-) -> None:
+def test_default_base_is_the_remote_default_branch_main_or_master(repo: LocalRepository) -> None:
     head = repo.commit({"a.py": "one\n"})
     repo.git("branch", "--move", "main", "master")
     assert repo.dossier().pull_request.base_ref == "master"
@@ -117,9 +115,7 @@ def test_default_base_is_the_remote_default_branch_main_or_master(
     assert (pull.base_ref, pull.head_ref) == ("origin/trunk", head)
 
 
-def test_empty_commit_has_an_empty_diff_and_leaves_unknown_fields_unset(
-    repo: LocalRepository,
-) -> None:
+def test_empty_commit_has_an_empty_diff_and_leaves_unknown_fields_unset(repo: LocalRepository) -> None:
     repo.commit_index("Nothing")
     dossier = repo.dossier()
     assert (dossier.diff, dossier.files) == ("", ())

@@ -21,9 +21,7 @@ def read_example(example: ExampleRepository) -> Dossier:
     return complete_dossier(dossier_of(source))
 
 
-def test_example_is_a_stub_of_an_agent_that_code_checks_reject(
-    tmp_path: Path,
-) -> None:
+def test_example_is_a_stub_of_an_agent_that_code_checks_reject(tmp_path: Path) -> None:
     dossier = read_example(make_example(tmp_path / "example"))
     assert dossier.pull_request.author_agent == "copilot"
     assert [criterion.text for criterion in dossier.criteria or ()][2] == "A test shows the retry"

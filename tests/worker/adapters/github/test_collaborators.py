@@ -149,10 +149,7 @@ def test_refused_reaction_on_a_review_is_logged(
 
 
 def test_impossible_or_declined_reactions_and_comments_are_not_sent(repo: FakeRepo, access: AppAccess) -> None:
-    for nothing in (
-        {},
-        {"review": ReviewRef(id=1, login="bob")},
-    ):  # a button, and a review without a GraphQL id
+    for nothing in ({}, {"review": ReviewRef(id=1, login="bob")}):  # a button, and a review without a GraphQL id
         GitHubCommandApi(access).react(ask(repo, "bob", comment_id=None, **nothing), "eyes")
     GitHubCommandApi(access, {OptIn.REACTIONS}).react(ask(repo, "bob"), "eyes")
     assert GitHubCommandApi(access, {OptIn.COMMENTS}).post_comment(ask(repo, "bob"), "No.") is False

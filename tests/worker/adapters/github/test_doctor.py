@@ -16,11 +16,10 @@ from pytest_httpserver import HTTPServer
 
 from tests.worker.adapters.github.conftest import DAMAGED_KEY, INSTALLATION, FakeRepo, another_key, with_keys
 from tests.world.contract import find_violations
-from worker.adapters.github.client import GitHubApi
+from worker.adapters.github.client import GitHubApi, ask_as_app
 from worker.adapters.github.doctor import (
     AppReport,
     RepositoryNumbers,
-    ask_as_app,
     clock_skew,
     count_opened_this_week,
     examine_app,

@@ -77,13 +77,7 @@ def clear(github: FakeGitHub) -> Iterator[None]:
     ],
 )
 def test_rest_refusal_has_its_error_type(  # noqa: PLR0913, PLR0917 - a table's columns
-    repo: FakeRepo,
-    access: AppAccess,
-    call: str,
-    status: int,
-    message: str,
-    kind: type[AssayError],
-    message_part: str,
+    repo: FakeRepo, access: AppAccess, call: str, status: int, message: str, kind: type[AssayError], message_part: str
 ) -> None:
     method, path = call.split()
     repo.script_refusal(f"{method} .*{repo.name}", status, message)

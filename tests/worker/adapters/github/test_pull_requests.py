@@ -421,11 +421,7 @@ def test_hidden_organisation_configuration_is_optional_and_an_outage_is_not(
     ids=["files in one request", "a function is not worth one"],
 )
 def test_cited_files_are_looked_up_in_the_head_tree(
-    repo: FakeRepo,
-    source: GitHubPullSource,
-    sought: LookupRequest,
-    absent: tuple[str, ...],
-    asked: list[str],
+    repo: FakeRepo, source: GitHubPullSource, sought: LookupRequest, absent: tuple[str, ...], asked: list[str]
 ) -> None:
     repo.push("main", {"docs/deep/b.md": "b\n"})
     pull = repo.pull()

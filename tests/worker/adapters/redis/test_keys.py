@@ -57,11 +57,11 @@ def test_pull_request_key_is_parsed_back() -> None:
 @pytest.mark.parametrize(
     ("pattern", "key"),
     [
-        (keys.any_repository_numbers(), keys.repository_numbers("acme/widgets")),
+        (keys.EVERY_NAME, keys.repository_numbers("acme/widgets")),
         (keys.any_pull_key("ledger"), keys.ledger(PULL)),
         (keys.any_installation_key(PULL.installation_id), keys.due(PULL.installation_id)),
         (keys.any_issue_pulls(PULL.installation_id), keys.issue_pulls(PULL.installation_id, "mark")),
-        (keys.any_pause(), keys.pause(PULL.installation_id, PULL.repository_id)),
+        (keys.EVERY_PAUSE, keys.pause(PULL.installation_id, PULL.repository_id)),
         (f"{keys.pulls_of(PULL.installation_id)}*", keys.pull(PULL)),
     ],
 )

@@ -381,7 +381,6 @@ def test_refused_upload_is_one_line_below_the_verdict(refusal: UploadRefusal) ->
     assert line.startswith("**SARIF was not uploaded** (`sarif: true`): ")
     assert "\n" not in line
     assert replace(content, summary=plain.summary) == plain
-    assert with_sarif_refusal(plain, None) is plain
 
 
 ADDED: Final[dict[str, Callable[[CheckContent], CheckContent]]] = {

@@ -24,14 +24,7 @@ from tests.worker.publishing.texts.samples import (
     dossier_editing_config,
     rejected,
 )
-from worker.domain.check.check_run import (
-    CONTEST,
-    HELPFUL,
-    NOT_HELPFUL,
-    REJUDGE,
-    CheckContent,
-    Conclusion,
-)
+from worker.domain.check.check_run import CONTEST, HELPFUL, NOT_HELPFUL, REJUDGE, CheckContent, Conclusion
 from worker.domain.dossier import (
     AWAITING_APPROVAL,
     DESCRIPTION,
@@ -568,8 +561,7 @@ def test_value_is_shown_as_in_yaml(value: object, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "text"),
-    [([], ""), (["a"], ": a"), (["a", "b"], ": a, b"), (["a", "b", "c"], ": a, b … and 1 more")],
+    ("items", "text"), [([], ""), (["a"], ": a"), (["a", "b"], ": a, b"), (["a", "b", "c"], ": a, b … and 1 more")]
 )
 def test_list_names_its_first_items_and_counts_the_rest(items: list[str], text: str) -> None:
     assert list_phrase(items, most=2) == text
