@@ -38,7 +38,9 @@ from worker.dossier.diff import DiffError, diff_of, parse_diff
 from worker.evaluation.bench.rows import read_lines, read_row
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.evidence import Places, check_claims
-from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
+from worker.judge.context import EvidenceBundle
+from worker.judge.convergence import PreviousRounds
+from worker.judge.llm.prompt import PromptQuestion, build_question
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.process import collect_rarely
 from worker.settings import ModelAccess
@@ -171,10 +173,10 @@ class Question(NamedTuple):
 
 def question_of(dossier: Dossier) -> PromptQuestion | None:
     """The real question about a dossier; None where not even the issue fits."""
-    diff = diff_of(dossier.diff)
-    claims = check_claims(dossier, diff, Places(dossier))
-    prompt_input = PromptInput(dossier, diff, form_opinion(dossier, load_rubric()), claims, read_ci(dossier.ci))
-    return build_question(prompt_input, load_rubric(), load_prompt(), "bench")
+    diff, places, rubric = diff_of(dossier.diff), Places(dossier), load_rubric()
+    claims = check_claims(dossier, diff, places)
+    bundle = EvidenceBundle(dossier, diff, places, form_opinion(dossier, rubric), read_ci(dossier.ci), claims)
+    return build_question(bundle, PreviousRounds(), rubric, load_prompt(), "bench")
 
 
 def questions_of(paths: Iterable[Path], most: int) -> Iterator[Question]:

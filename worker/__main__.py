@@ -25,7 +25,7 @@ from worker.log import log_json
 from worker.process import SystemClock, die_with_parent
 from worker.scheduling import dispatcher
 from worker.scheduling.jobs import JOB_CONTEXT, JobContext, handle_killed_job
-from worker.scheduling.queue import evaluate_queue, judge_queue, outside_queue, rq_connection
+from worker.scheduling.queue import EVALUATE_QUEUE, JUDGE_QUEUE, OUTSIDE_QUEUE, open_queue, rq_connection
 from worker.settings import Settings, load_settings
 from worker.wiring.judge import open_judge_context
 from worker.wiring.process_supervisor import ProcessSupervisor, SupervisedProcess
@@ -118,14 +118,18 @@ def run_dispatcher(settings: Settings, app_factory: str = APP_FACTORY) -> None:
 def run_worker(settings: Settings, app_factory: str = APP_FACTORY) -> None:
     """Run a worker: one job after the other, each in a process of its own."""
     with _job_context(settings, app_factory):
-        JudgeWorker.for_queue(judge_queue(rq_connection(settings)), handle_killed_job).work(logging_level=None)
+        JudgeWorker.for_queue(open_queue(JUDGE_QUEUE, rq_connection(settings)), handle_killed_job).work(
+            logging_level=None
+        )
 
 
 def run_outside_worker(settings: Settings, app_factory: str = APP_FACTORY) -> None:
     """Run a worker for outsiders' forks alone, at low priority."""
     os.nice(LOW_PRIORITY_NICENESS)
     with _job_context(settings, app_factory):
-        JudgeWorker.for_queue(outside_queue(rq_connection(settings)), handle_killed_job).work(logging_level=None)
+        JudgeWorker.for_queue(open_queue(OUTSIDE_QUEUE, rq_connection(settings)), handle_killed_job).work(
+            logging_level=None
+        )
 
 
 def run_evaluator(settings: Settings, app_factory: str = APP_FACTORY) -> None:
@@ -133,7 +137,7 @@ def run_evaluator(settings: Settings, app_factory: str = APP_FACTORY) -> None:
     os.nice(LOW_PRIORITY_NICENESS)
     import_module("worker.evaluation.evaluate_jobs")
     with _job_context(settings, app_factory):
-        EvaluateWorker.for_queue(evaluate_queue(rq_connection(settings))).work(logging_level=None)
+        EvaluateWorker.for_queue(open_queue(EVALUATE_QUEUE, rq_connection(settings))).work(logging_level=None)
 
 
 @contextmanager

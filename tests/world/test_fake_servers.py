@@ -23,7 +23,7 @@ from tests.world.json_client import LONGEST_IDLE_S, JsonClient
 from tests.world.node import node
 from tests.world.redis import RedisServer
 from tests.world.replies import accept, cannot_tell, reject
-from worker.judge.llm.reply_schema import ReplyDocument
+from worker.judge.llm.reply import ReplyDocument
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from worker.domain.verdict.ledger import EDIT_CHANGES, LedgerEntry, classify_tex
 from worker.domain.verdict.verdict import (
     Abstain,
     Accept,
-    Category,
     ClosingCondition,
     ConditionAnswer,
     ConditionState,
@@ -69,10 +68,16 @@ class ChangedLines:
 
     def ranges(self) -> dict[tuple[str, Side], tuple[str, ...]]:
         """The new lines per file and side, as `3-7` and `12`."""
-        numbers: dict[tuple[str, Side], list[int]] = {}
+        numbers: dict[tuple[str, Side], dict[int, None]] = {}
         for path, side, number in sorted(self.new_lines):
-            numbers.setdefault((path, side), []).append(number)
-        return {key: _ranges(lines) for key, lines in numbers.items()}
+            numbers.setdefault((path, side), {})[number] = None
+        texts_by_key: dict[tuple[str, Side], tuple[str, ...]] = {}
+        for key, lines in numbers.items():
+            starts = [number for number in lines if number - 1 not in lines]
+            ends = [number for number in lines if number + 1 not in lines]
+            pairs = zip(starts, ends, strict=True)
+            texts_by_key[key] = tuple(str(start) if start == end else f"{start}-{end}" for start, end in pairs)
+        return texts_by_key
 
 
 def find_changed_lines(before: Mapping[str, Sequence[str]], diff: Diff) -> ChangedLines:
@@ -116,13 +121,6 @@ def _new_lines(before: Sequence[str], lines: list[ChangedLine]) -> Iterable[Chan
     return (line for at, line in enumerate(lines) if line[2] in grown and at not in aligned)
 
 
-def _ranges(numbers: list[int]) -> tuple[str, ...]:
-    unique = set(numbers)
-    starts = [number for number in numbers if number - 1 not in unique]
-    ends = [number for number in numbers if number + 1 not in unique]
-    return tuple(str(start) if start == end else f"{start}-{end}" for start, end in zip(starts, ends, strict=True))
-
-
 @dataclass(frozen=True)
 class OpenCondition:
     """An open condition. `reject`: the one that froze it; `places`: its evidence, moved to this head."""
@@ -158,10 +156,6 @@ class PreviousRounds:
     judged_criteria: Mapping[str, CriterionVerdict] = field(default_factory=dict[str, CriterionVerdict])
     rejects: tuple[Reject, ...] = ()
     first_eval_id: EvalId | None = None
-
-    def recurring_rejects(self, category: Category, surface: frozenset[str]) -> tuple[Reject, ...]:
-        """The earlier rejects for this category on this surface."""
-        return tuple(reject for reject in self.rejects if reject.category is category and surface & surface_of(reject))
 
 
 def read_previous_rounds(bundle: EvidenceBundle, header: EvaluationHeader, rubric: str) -> PreviousRounds:
@@ -288,10 +282,6 @@ class RejectGrounds:
     def is_empty(self) -> bool:
         return not (self.new_places or self.known_places or self.new_criteria or self.known_criteria)
 
-    @property
-    def has_new(self) -> bool:
-        return bool(self.new_places or self.new_criteria)
-
 
 def converge(
     ruling: Ruling, answers: ConditionAnswers, bundle: EvidenceBundle, previous: PreviousRounds, limit: int
@@ -382,7 +372,11 @@ def _converge_reject(
     carried = replace(
         ruling, evidence=(*grounds.new_places, *grounds.known_places), criteria=_criteria(ruling, grounds, previous)
     )
-    with_step = grounds.has_new and not _has_open_condition(carried, previous)
+    is_known = any(
+        condition.reject.category is ruling.category and surface_of(carried) & surface_of(condition.reject)
+        for condition in _still_open(previous)
+    )
+    with_step = bool(grounds.new_places or grounds.new_criteria) and not is_known
     conditions = _freeze_conditions(carried, bundle, previous, with_step=with_step)
     count = len(ruling.evidence)
     dropped = count - len(carried.evidence)
@@ -492,11 +486,11 @@ def _still_open(previous: PreviousRounds) -> list[OpenCondition]:
 def _repeat_fact(ruling: Ruling, previous: PreviousRounds) -> Ruling:
     """A fact that was rejected for before: its principle in the concern, its line in the step."""
     earlier = _earlier_rejects(ruling, previous)
-    if not earlier or ruling.category is None:
+    if not earlier:
         return ruling
     quote = next((pointer.quote for pointer in ruling.evidence if pointer.quote), None)
     step = texts.fact_step_again(ruling.next_step or "", quote, len(earlier) + 1)
-    return replace(ruling, concern=texts.recurring_fact(ruling.concern, ruling.category), next_step=step)
+    return replace(ruling, concern=texts.recurring_fact(ruling.concern, earlier[0].category), next_step=step)
 
 
 def _converge_on_conditions(
@@ -542,7 +536,10 @@ def is_repeated(ruling: Ruling, previous: PreviousRounds) -> bool:
 
 
 def _earlier_rejects(ruling: Ruling, previous: PreviousRounds) -> tuple[Reject, ...]:
-    return () if ruling.category is None else previous.recurring_rejects(ruling.category, surface_of(ruling))
+    """The earlier rejects for the same category on the same surface."""
+    surface = surface_of(ruling)
+    alike = (reject for reject in previous.rejects if reject.category is ruling.category)
+    return tuple(reject for reject in alike if surface & surface_of(reject))
 
 
 def _freeze_conditions(
@@ -566,11 +563,3 @@ def _join_conditions(
         named = with_free_id(before or condition, [] if before else conditions.values())
         conditions[condition.text] = named.model_copy(update={"state": ConditionState.OPEN})
     return tuple(conditions.values())
-
-
-def _has_open_condition(ruling: Ruling, previous: PreviousRounds) -> bool:
-    """Whether an open condition has the same category on the same surface."""
-    return any(
-        condition.reject.category is ruling.category and surface_of(ruling) & surface_of(condition.reject)
-        for condition in _still_open(previous)
-    )

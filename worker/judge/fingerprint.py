@@ -10,7 +10,6 @@ from typing import Final
 
 from worker.domain.dossier import Dossier
 from worker.domain.model import Fingerprint
-from worker.domain.verdict.verdict import Rubric
 from worker.dossier.diff import Diff, DiffError, LineKind, diff_of
 from worker.judge.context import JudgeContext
 
@@ -22,34 +21,28 @@ _SHORTEST_ID: Final = 7
 """The shortest length to which git abbreviates object ids."""
 
 
-def fingerprint(dossier: Dossier, rubric: Rubric, prompt_version: str, judges: str) -> Fingerprint:
-    """Hash a *completed* dossier; *judges* names the allowed tiers and models. Raises DiffError."""
+def fingerprint_of(dossier: Dossier, context: JudgeContext) -> Fingerprint:
+    """The hash of a *completed* dossier under this context; where the diff can't be read, of its bytes."""
+    try:
+        files = _files(diff_of(dossier.diff))
+    except DiffError:
+        return hash_text(dossier.diff)
     ci = dossier.ci
     checks = sorted({(check.name, check.conclusion or "") for check in ci.checks}) if ci else []
     content = {
         "form": _VERSION,
-        "files": _files(diff_of(dossier.diff)),
+        "files": files,
         "issues": sorted([issue.title, issue.body] for issue in dossier.issues),
         "criteria": [[criterion.id, criterion.text, criterion.inferred] for criterion in dossier.criteria or ()],
         "case": dossier.case.model_dump(mode="json") if dossier.case else None,
         "guidance": sorted([rule.path, rule.text] for rule in dossier.guidance),
         "policy": dossier.policy.model_dump(mode="json") if dossier.policy else None,
         "ci": {"state": ci.state, "checks": checks} if ci else None,
-        "rubric": rubric.model_dump(mode="json"),
-        "prompt": prompt_version,
-        "judges": judges,
+        "rubric": context.rubric.model_dump(mode="json"),
+        "prompt": context.prompt.version,
+        "judges": context.with_chosen_model(dossier.policy).judges,
     }
     return _hash_content(content)
-
-
-def fingerprint_of(dossier: Dossier, context: JudgeContext) -> Fingerprint:
-    """The fingerprint of the dossier under this context; where the diff can't be read, the hash of its bytes."""
-    try:
-        return fingerprint(
-            dossier, context.rubric, context.prompt.version, context.with_chosen_model(dossier.policy).judges
-        )
-    except DiffError:
-        return hash_text(dossier.diff)
 
 
 def change_fingerprint(diff: Diff) -> Fingerprint:

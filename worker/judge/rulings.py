@@ -360,7 +360,7 @@ def _accept_safe(bundle: EvidenceBundle, coverage: Coverage) -> Ruling:
         return rule_stopped(bundle, stop, coverage)
     concern = (bundle.opinion.safe or bundle.opinion.reason).strip()
     end = "" if concern.endswith((".", "!", "?")) else "."
-    unread = {"note": texts.not_judged_note(texts.COMPARED_BY_CODE)}
+    unread = {"note": texts.COMPARED_BY_CODE}
     criteria = _criteria_with_status(bundle, CriterionStatus.UNVERIFIABLE)
     return Ruling(
         concern=f"{concern[0].upper()}{concern[1:]}{end}",

@@ -396,8 +396,8 @@ def not_judged_note(note: str) -> str:
     return f"not looked at; {note}"
 
 
-COMPARED_BY_CODE: Final = "code compared the changed sentences alone"
-"""How code accepts alone."""
+COMPARED_BY_CODE: Final = "not looked at; code compared the changed sentences alone"
+"""The note of a criterion of a change that code accepts alone."""
 
 _ABSENT: Final = MappingProxyType({"changelog_entry_missing": "changelog-entry", "cited_file_missing": "cited-file"})
 

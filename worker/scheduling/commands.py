@@ -1,4 +1,4 @@
-"""Carry out commands of comments, reviews and buttons: check permissions, act, answer; and resume what waited for a pause.
+"""Carry out commands of comments, reviews and buttons: check permissions, act, answer.
 
 Permissions are checked before anything is done, and bots get no answer. The same text in the same comment acts once, and a person gets
 the same answer once. Everything is idempotent, since an interrupted task is retried. What a command asks of a judge is requested.
@@ -22,14 +22,10 @@ from worker.domain.config.command_permissions import (
 )
 from worker.domain.github_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, Trigger
-from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome, JudgingSuperseded, WaitForCi
 from worker.domain.model import DeliveryId, EvalId, Sha
-from worker.domain.pattern import pattern
 from worker.domain.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError
 from worker.domain.ports import Clock, CommandApi, CurrentPull
-from worker.domain.verdict.verdict import Abstain, AbstainReason
 from worker.errors import SubjectGone, unavailable_if_recent
-from worker.log import log_fields
 from worker.publishing.texts import comments
 from worker.scheduling.ports import SchedulingStore
 
@@ -298,42 +294,3 @@ def reason_of(request: CommandRequest) -> str:
 def is_button_press(request: CommandRequest) -> bool:
     """A button, and no comment or review."""
     return request.comment_id is None and not request.in_review
-
-
-RESUMED_PREFIX: Final = pattern(r"resumed-\d+-")
-
-
-def update_paused_heads(store: SchedulingStore, request: JudgeRequest, fence: int, outcome: JudgingOutcome) -> None:
-    """Queue a head that was not judged because of a pause, or drop one that was. Idempotent."""
-    match outcome:
-        case JudgingCompleted(verdict=Abstain(abstain_reason=AbstainReason.PAUSED)):
-            store.paused_heads.put(resumed_request(request, fence))
-        case JudgingSuperseded() | WaitForCi():
-            pass
-        case _:
-            store.paused_heads.remove(request.pull)
-
-
-def resumed_request(request: JudgeRequest, fence: int) -> JudgeRequest:
-    """The request for the newest head after a pause, named after the first delivery.
-
-    It is no draft, so that the judge asks GitHub for that: a draft would wait for good even if a judging was requested.
-    """
-    first = RESUMED_PREFIX.sub("", request.delivery_id)
-    changes = {"head_sha": None, "trigger": Trigger.RESUMED, "delivery_id": DeliveryId(f"resumed-{fence}-{first}")}
-    return request.model_copy(update={**changes, "draft": False})
-
-
-def resume_paused_heads(store: SchedulingStore, clock: Clock) -> int:
-    """Request judgings of the heads whose pause ended; their number. Idempotent."""
-    asked = 0
-    for paused in store.paused_heads.next():
-        if store.pauses.find_pause(paused.installation_id, paused.repository_id) is not None:
-            continue
-        for request in store.paused_heads.list_requests(paused):
-            store.pulls.request_judging(request.model_copy(update={"requested_at": clock.now()}))
-            store.paused_heads.remove(request.pull)
-            LOG.info("judging resumed after a pause", extra=log_fields(request))
-            asked += 1
-        store.paused_heads.remove_repository(paused)
-    return asked

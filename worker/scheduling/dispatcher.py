@@ -47,8 +47,7 @@ from worker.errors import (
     classify,
 )
 from worker.log import bind_log_fields, log_fields
-from worker.scheduling.commands import resume_paused_heads
-from worker.scheduling.jobs import count_event, record_first_check
+from worker.scheduling.jobs import count_event, record_first_check, resume_paused_heads
 from worker.scheduling.ports import F, FollowUpTasks, SchedulingStore, Subject
 from worker.scheduling.queue import JudgeQueue
 from worker.scheduling.retry import RetrySlot, TaskBackoff

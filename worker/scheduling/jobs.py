@@ -1,4 +1,4 @@
-"""The RQ job of a judging, of a pull request or a merge group, from taking the lease to recording its end.
+"""The RQ job of a judging, of a pull request or a merge group, from taking the lease to recording its end; and what waits for a pause.
 
 Holds the product's only broad `except`: every error is classified. Whatever happens in a job, either its end is recorded in Redis, or its
 lease expires and it is judged again; the number of attempts is bounded.
@@ -49,7 +49,6 @@ from worker.errors import (
     classify,
 )
 from worker.log import bind_log_fields, log_fields
-from worker.scheduling.commands import update_paused_heads
 from worker.scheduling.pipeline import renewing_lease
 from worker.scheduling.ports import SchedulingStore
 from worker.scheduling.queue import GROUP_JOB
@@ -311,7 +310,10 @@ class JudgeJob:
                 self._postpone_check(turn)
                 return self._postponed_end(at, turn)
             case FailCheck(reason):
-                keeps = isinstance(error, Outage) and self._has_recorded_verdict()
+                request, store = self._leased.request, self._context.store
+                head_sha = store.checks().newest_head(request.pull) or request.head_sha
+                is_recorded = any(entry.head_sha == head_sha for entry in self._own_entries())  # shown or not
+                keeps = isinstance(error, Outage) and is_recorded
                 return self._wait_with_verdict(error) if keeps else self._fail_check(reason)
             case Discard(reason):
                 LOG.info("job dropped: %s", reason, extra=self._fields)
@@ -331,12 +333,6 @@ class JudgeJob:
     def _postponed_end(self, limit: datetime, turn: datetime) -> JobEnd:
         now = self._context.clock.now()
         return JobEnd(Finish.PUT_OFF, RateLimitWait(limit - now, turn - now))
-
-    def _has_recorded_verdict(self) -> bool:
-        """Whether the newest known head has a verdict, shown or not."""
-        request = self._leased.request
-        head_sha = self._context.store.checks().newest_head(request.pull) or request.head_sha
-        return any(entry.head_sha == head_sha for entry in self._own_entries())
 
     def _own_entries(self) -> list[LedgerEntry]:
         """The entries without re-evaluations."""
@@ -475,3 +471,42 @@ def _count(count: Callable[[], None]) -> None:
         count()
     except Unavailable as error:
         LOG.debug("event not counted: %s", error)
+
+
+RESUMED_PREFIX: Final = pattern(r"resumed-\d+-")
+
+
+def update_paused_heads(store: SchedulingStore, request: JudgeRequest, fence: int, outcome: JudgingOutcome) -> None:
+    """Queue a head that was not judged because of a pause, or drop one that was. Idempotent."""
+    match outcome:
+        case JudgingCompleted(verdict=Abstain(abstain_reason=AbstainReason.PAUSED)):
+            store.paused_heads.put(resumed_request(request, fence))
+        case JudgingSuperseded() | WaitForCi():
+            pass
+        case _:
+            store.paused_heads.remove(request.pull)
+
+
+def resumed_request(request: JudgeRequest, fence: int) -> JudgeRequest:
+    """The request for the newest head after a pause, named after the first delivery.
+
+    It is no draft, so that the judge asks GitHub for that: a draft would wait for good even if a judging was requested.
+    """
+    first = RESUMED_PREFIX.sub("", request.delivery_id)
+    changes = {"head_sha": None, "trigger": Trigger.RESUMED, "delivery_id": DeliveryId(f"resumed-{fence}-{first}")}
+    return request.model_copy(update={**changes, "draft": False})
+
+
+def resume_paused_heads(store: SchedulingStore, clock: Clock) -> int:
+    """Request judgings of the heads whose pause ended; their number. Idempotent."""
+    asked = 0
+    for paused in store.paused_heads.next():
+        if store.pauses.find_pause(paused.installation_id, paused.repository_id) is not None:
+            continue
+        for request in store.paused_heads.list_requests(paused):
+            store.pulls.request_judging(request.model_copy(update={"requested_at": clock.now()}))
+            store.paused_heads.remove(request.pull)
+            LOG.info("judging resumed after a pause", extra=log_fields(request))
+            asked += 1
+        store.paused_heads.remove_repository(paused)
+    return asked

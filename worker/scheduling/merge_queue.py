@@ -16,7 +16,7 @@ from worker.domain.dossier import Dossier, PullRequest
 from worker.domain.github_events import NO_PULL, MergeGroup
 from worker.domain.judge_request import JudgeRequest, Trigger
 from worker.domain.lifecycle.work import GroupLease, LeasedGroup, PendingGroup
-from worker.domain.model import CheckRunId, eval_id_after
+from worker.domain.model import CheckRunId
 from worker.domain.ports import Clock, DossierLookup, Fence, Ledger
 from worker.domain.verdict.events import EvalTrigger
 from worker.domain.verdict.ledger import LedgerEntry
@@ -40,6 +40,7 @@ from worker.judge.merge_group import (
     is_same_change,
     newest_entry,
 )
+from worker.judge.outcome_scores import next_eval_id
 from worker.log import late_delivery_id
 from worker.publishing.check_runs import CheckRunService, no_lease
 from worker.publishing.texts import merge_group as texts
@@ -282,8 +283,7 @@ class MergeGroupHandler:
     def _carry_over(self, group: MergeGroup, accepted: GroupAccepted, entries: tuple[LedgerEntry, ...]) -> None:
         """Record the accept for the group, beside the verdict that it carries over."""
         at = self.clock.now()
-        eval_id = eval_id_after(at, (entry.eval_id for entry in entries))
-        verdict = carry_over_accept(accepted.accept, group.head_sha, eval_id, at)
+        verdict = carry_over_accept(accepted.accept, group.head_sha, next_eval_id(at, entries), at)
         made = derived_entry(accepted.entry, verdict).model_copy(update={"head_sha": group.head_sha})
         self.ledger.append(group.pull, made, whole_evaluation_events(made, EvalTrigger.BUS))
 
@@ -298,7 +298,7 @@ class MergeGroupHandler:
             at = self.clock.now()
             commit = {"kind": SubjectKind.MERGE_GROUP, "head_sha": dossier.pull_request.head_sha}
             header = EvaluationHeader(
-                eval_id_after(at, (entry.eval_id for entry in entries)),
+                next_eval_id(at, entries),
                 parent.verdict.subject.model_copy(update=commit),
                 at,
                 fingerprint_of(dossier, context),

@@ -49,7 +49,7 @@ from worker.domain.ports import Clock, LastGoodConfigs, Lease, Ledger, PullSourc
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.events import SUPERSEDED_MESSAGE, EvaluationStarted, FailureMode
 from worker.domain.verdict.ledger import TextChange, author_text_of, classify_text, find_judged_entries
-from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.authors import Eligible, as_observed, eligibility_of
 from worker.dossier.config import config_of
@@ -205,12 +205,12 @@ def judge_pull_request(request: JudgeRequest, deps: JudgingDependencies) -> Judg
     try:
         return _judge(request, deps)
     except SubjectGone as error:
-        gone = confirm_gone(error, request, deps.source) if error.reason in UNCERTAIN_REASONS else error
+        gone = _confirm_gone(error, request, deps.source) if error.reason in UNCERTAIN_REASONS else error
         deps.status.close(request, is_over=gone.is_closed)
         return JudgingDiscarded(gone.reason)
 
 
-def confirm_gone(reported: SubjectGone, request: JudgeRequest, source: PullSource) -> SubjectGone:
+def _confirm_gone(reported: SubjectGone, request: JudgeRequest, source: PullSource) -> SubjectGone:
     """The confirmed reason. Raises Unavailable if the pull request exists and only a part of it was not found."""
     try:
         source.head_sha(request)
@@ -236,7 +236,8 @@ def _judge(request: JudgeRequest, deps: JudgingDependencies) -> JudgingOutcome:
     if deps.context.pause is None and (wait := find_ci_wait(dossier, now, patience)):
         deps.status.wait_for_ci(request, head_sha, wait)
         return WaitForCi(patience.next_poll(now), wait.names)
-    deps = without_untrusted_model(request, dossier, deps)
+    if deps.may_spend is not None and deps.context.model is not None and not deps.may_spend(request, dossier):
+        deps = replace(deps, context=deps.context.without_model(ModelSkipReason.OUTSIDER))
     header = create_header(request, dossier, deps.context, deps.clock)
     decisions = human_decisions_for(request, dossier, deps)
     recorded = find_recorded_verdict(request, dossier, header, decisions.rejudge_requested_at)
@@ -252,16 +253,11 @@ def _judge(request: JudgeRequest, deps: JudgingDependencies) -> JudgingOutcome:
         return JudgingSuperseded()
     if isinstance(verdict, str):
         return JudgingSuperseded(verdict)
-    again_in = deps.outage_retries.wait(request, verdict)
+    is_outage = verdict.abstain_reason is AbstainReason.JUDGE_UNAVAILABLE
+    again_in = deps.outage_retries.wait(request) if is_outage else None
     again_at = None if again_in is None else deps.clock.now() + again_in
     is_shown = deps.status.publish(request, verdict, dossier, again_at)
     return JudgingCompleted(verdict, dossier, again_in, decisions) if is_shown else JudgingSuperseded()
-
-
-def without_untrusted_model(request: JudgeRequest, dossier: Dossier, deps: JudgingDependencies) -> JudgingDependencies:
-    """The same without a model, if none may be asked about this head."""
-    is_allowed = deps.may_spend is None or deps.context.model is None or deps.may_spend(request, dossier)
-    return deps if is_allowed else replace(deps, context=deps.context.without_model(ModelSkipReason.OUTSIDER))
 
 
 def show_human_decision(request: JudgeRequest, dossier: Dossier, deps: JudgingDependencies) -> JudgingOutcome | None:
@@ -294,12 +290,9 @@ def show_human_decision(request: JudgeRequest, dossier: Dossier, deps: JudgingDe
 
 def human_decisions_for(request: JudgeRequest, dossier: Dossier, deps: JudgingDependencies) -> HumanDecisions:
     """The decisions about this head that hold for its base."""
-    pull = dossier.pull_request
-    return (
-        deps.human_decisions(request.pull, pull.head_sha).for_base(pull.base_ref)
-        if deps.human_decisions
-        else NO_DECISIONS
-    )
+    if deps.human_decisions is None:
+        return NO_DECISIONS
+    return deps.human_decisions(request.pull, dossier.pull_request.head_sha).for_base(dossier.pull_request.base_ref)
 
 
 def evaluate(
@@ -419,17 +412,12 @@ def with_demotions(dossier: Dossier, demoted: frozenset[str]) -> Dossier:
 
 def with_push_time(dossier: Dossier, request: JudgeRequest) -> Dossier:
     """The dossier with the time when its head was announced, by which rounds are counted; unknown without a delivery."""
-    pull = dossier.pull_request
-    came = head_first_seen(request)
+    pull, came = dossier.pull_request, request.arrived
+    if came is None and request.trigger in HEAD_TRIGGERS and request.head_sha is not None:
+        came = FirstSeen(head_sha=request.head_sha, at=request.requested_at)
     if came is None or came.head_sha != pull.head_sha or pull.pushed_at is not None:
         return dossier
     return dossier.model_copy(update={"pull_request": pull.model_copy(update={"pushed_at": came.at})})
-
-
-def is_answer_to_sweep(request: JudgeRequest, last: Verdict) -> bool:
-    """Whether a recorded verdict answers a sweep: a decision, or an abstain that another judging would repeat."""
-    is_ruled = not isinstance(last, Abstain) or last.abstain_reason in UNDECIDED_REASONS
-    return request.trigger is Trigger.SWEEP and is_ruled
 
 
 def is_new_head_only(request: JudgeRequest) -> bool:
@@ -440,23 +428,14 @@ def is_new_head_only(request: JudgeRequest) -> bool:
     return request.trigger in HEAD_TRIGGERS or (came is not None and came.at == request.requested_at)
 
 
-def head_first_seen(request: JudgeRequest) -> FirstSeen | None:
-    """When the newest known head was first seen."""
-    if request.arrived is not None or request.trigger not in HEAD_TRIGGERS or request.head_sha is None:
-        return request.arrived
-    return FirstSeen(head_sha=request.head_sha, at=request.requested_at)
-
-
 def carry_over_or_judge(
     dossier: Dossier, header: EvaluationHeader, context: JudgeContext, *, is_rejudge: bool = False
 ) -> EvaluatedVerdict:
     """Carry over the verdict on the same content, or judge. A contest and a rejudge always judge."""
     carried_over = None if dossier.contest or is_rejudge else carry_over_verdict(dossier, header, context)
-    return (
-        judge_with_record(dossier, header, context)
-        if carried_over is None
-        else EvaluatedVerdict(carried_over, carry_over_record(carried_over, context.with_chosen_model(dossier.policy)))
-    )
+    if carried_over is None:
+        return judge_with_record(dossier, header, context)
+    return EvaluatedVerdict(carried_over, carry_over_record(carried_over, context.with_chosen_model(dossier.policy)))
 
 
 def find_ci_wait(dossier: Dossier, now: datetime, patience: CiWaitPolicy) -> CiWait | None:
@@ -484,10 +463,12 @@ def find_recorded_verdict(
     last = dossier.ledger[-1] if dossier.ledger else None
     if last is None or last.head_sha != dossier.pull_request.head_sha or header.fingerprint != last.fingerprint:
         return None
+    # a sweep is answered by a decision, or by an abstain that another judging would repeat
+    is_repeated = not isinstance(last.verdict, Abstain) or last.verdict.abstain_reason in UNDECIDED_REASONS
     answers = (
         is_new_head_only(request)
         or last.created_at >= request.requested_at
-        or is_answer_to_sweep(request, last.verdict)
+        or (request.trigger is Trigger.SWEEP and is_repeated)
     )
     if rejudge_requested_at is not None:
         is_ruled = not isinstance(last.verdict, Abstain) or needs_human(last.verdict)

@@ -57,16 +57,8 @@ def rq_connection(settings: Settings) -> Redis:
     )
 
 
-def judge_queue(connection: Redis) -> Queue:
-    return Queue(JUDGE_QUEUE, connection=connection, serializer=JSONSerializer)
-
-
-def outside_queue(connection: Redis) -> Queue:
-    return Queue(OUTSIDE_QUEUE, connection=connection, serializer=JSONSerializer)
-
-
-def evaluate_queue(connection: Redis) -> Queue:
-    return Queue(EVALUATE_QUEUE, connection=connection, serializer=JSONSerializer)
+def open_queue(name: str, connection: Redis) -> Queue:
+    return Queue(name, connection=connection, serializer=JSONSerializer)
 
 
 class EvaluateQueue:
@@ -74,7 +66,7 @@ class EvaluateQueue:
 
     def __init__(self, connection: Redis, longest_s: float) -> None:
         self._connection = connection
-        self._queue = evaluate_queue(connection)
+        self._queue = open_queue(EVALUATE_QUEUE, connection)
         self._longest_s = int(longest_s)
 
     @classmethod
@@ -128,8 +120,8 @@ class JudgeQueue:
 
     def __init__(self, settings: Settings) -> None:
         connection = rq_connection(settings)
-        self._queue = judge_queue(connection)
-        self._outside = outside_queue(connection)
+        self._queue = open_queue(JUDGE_QUEUE, connection)
+        self._outside = open_queue(OUTSIDE_QUEUE, connection)
         self._longest_s = int(settings.timing.check_deadline)
 
     @property

@@ -219,7 +219,11 @@ def evaluation_started(verdict: Accept | Reject | Abstain, publishing: EventPubl
 
 def ledger_entry(verdict: Accept | Reject | Abstain, dossier: Dossier, fence: int) -> LedgerEntry:
     """The ledger entry of a verdict, with the change as hashes and counts instead of text."""
-    diff, text = _diff(dossier), author_text(dossier)
+    text = author_text(dossier)
+    try:
+        diff = diff_of(dossier.diff)
+    except DiffError:  # the verdict says so; its entry is written all the same
+        diff = Diff(())
     return LedgerEntry(
         eval_id=verdict.eval_id,
         created_at=verdict.created_at,
@@ -246,13 +250,6 @@ def summarize_diff(diff: Diff) -> str:
     removed = sum(len(file.removed_lines) for file in diff.files)
     files = len(diff.files)
     return f"{files} {'file' if files == 1 else 'files'}, +{added} -{removed}"
-
-
-def _diff(dossier: Dossier) -> Diff:
-    try:
-        return diff_of(dossier.diff)
-    except DiffError:  # the verdict says so; its entry is written all the same
-        return Diff(())
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from worker.domain.judge_request import MANUAL_TRIGGERS, JudgeRequest, Trigger
-from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 
 NO_RESULT: Final = "Assay tried {tries} times and came to no end."
 """Shown where the attempts are used up."""
@@ -117,12 +116,9 @@ class OutageRetries:
     max_retries: int = 0
     delay: timedelta = timedelta(0)
 
-    def wait(self, request: JudgeRequest, verdict: Accept | Reject | Abstain) -> timedelta | None:
+    def wait(self, request: JudgeRequest) -> timedelta | None:
         """The wait until the next retry; None: none is due."""
-        is_outage = isinstance(verdict, Abstain) and verdict.abstain_reason is AbstainReason.JUDGE_UNAVAILABLE
-        if not is_outage or request.outages >= self.max_retries:
-            return None
-        return self.delay * 2**request.outages
+        return None if request.outages >= self.max_retries else self.delay * 2**request.outages
 
 
 def retry_after_outage(request: JudgeRequest, at: datetime) -> JudgeRequest:

@@ -29,8 +29,9 @@ from worker.dossier.diff import parse_diff
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.evidence import Places, check_claims
 from worker.judge.context import EvaluationHeader, EvidenceBundle, JudgeContext
+from worker.judge.convergence import PreviousRounds
 from worker.judge.judge import judge
-from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
+from worker.judge.llm.prompt import PromptQuestion, build_question
 from worker.judge.rubric import load_prompt, load_rubric
 
 HEAD, BASE = "a" * 40, "b" * 40
@@ -328,14 +329,9 @@ def evidence_bundle(dossier: Dossier, tier: HeuristicOpinion | None = None) -> E
     )
 
 
-def prompt_input(dossier: Dossier, tier: HeuristicOpinion | None = None) -> PromptInput:
-    read = evidence_bundle(dossier, tier)
-    return PromptInput(dossier, read.diff, read.opinion, read.claims, read.ci)
-
-
 def prompt_question(dossier: Dossier, tier: HeuristicOpinion | None = None, seed: str = "eval-1") -> PromptQuestion:
     """The question about the dossier to a model."""
-    asked = build_question(prompt_input(dossier, tier), load_rubric(), load_prompt(), seed)
+    asked = build_question(evidence_bundle(dossier, tier), PreviousRounds(), load_rubric(), load_prompt(), seed)
     assert asked is not None, "the dossier fits a prompt"
     return asked
 

@@ -39,9 +39,10 @@ from worker.domain.verdict.verdict import (
     Verdict,
 )
 from worker.judge.checks.evidence import Places
-from worker.judge.context import EvaluationHeader
-from worker.judge.fingerprint import fingerprint
+from worker.judge.context import EvaluationHeader, JudgeContext
+from worker.judge.fingerprint import fingerprint_of
 from worker.judge.judge import carry_over_verdict, judge
+from worker.judge.rubric import PromptText
 
 TWO_FILES = """\
 diff --git a/up.py b/up.py
@@ -83,18 +84,19 @@ CONTENT: dict[str, object] = {
 }
 
 
-def fingerprint_of(
-    rubric: Rubric = RUBRIC, prompt: str = "sha256:1", judges: str = "heuristic", **changes: object
+def fingerprint(
+    rubric: Rubric = RUBRIC, prompt: str = "sha256:1", threshold: float = 0.0, **changes: object
 ) -> Fingerprint:
-    return fingerprint(dossier(**{**CONTENT, **changes}), rubric, prompt, judges)
+    context = JudgeContext(rubric, PromptText("", prompt), threshold)
+    return fingerprint_of(dossier(**{**CONTENT, **changes}), context)
 
 
-PLAIN_FINGERPRINT = fingerprint_of()
+PLAIN_FINGERPRINT = fingerprint()
 
 
 def test_fingerprint_is_a_stable_sha256() -> None:
     assert re.fullmatch("sha256:[0-9a-f]{64}", PLAIN_FINGERPRINT)
-    assert fingerprint_of() == PLAIN_FINGERPRINT
+    assert fingerprint() == PLAIN_FINGERPRINT
 
 
 def with_pull_request(**fields: object) -> Changed:
@@ -122,7 +124,7 @@ RERUN = {"name": "test", "conclusion": "success", "attempt": 2, "log_tail": "x",
     ids=range(11),
 )
 def test_fingerprint_ignores_what_is_not_content(changed: Changed) -> None:
-    assert fingerprint_of(**changed) == PLAIN_FINGERPRINT
+    assert fingerprint(**changed) == PLAIN_FINGERPRINT
 
 
 @pytest.mark.parametrize(
@@ -149,16 +151,16 @@ def test_fingerprint_ignores_what_is_not_content(changed: Changed) -> None:
     ],
 )
 def test_fingerprint_depends_on_each_part_of_the_content(changed: Changed) -> None:
-    assert fingerprint_of(**changed) != PLAIN_FINGERPRINT
+    assert fingerprint(**changed) != PLAIN_FINGERPRINT
 
 
 def test_fingerprint_depends_on_rubric_prompt_and_judges() -> None:
     prints = [
         PLAIN_FINGERPRINT,
-        fingerprint_of(rubric=RUBRIC.model_copy(update={"signals": {"skipped_test": 0.4}})),
-        fingerprint_of(rubric=RUBRIC.model_copy(update={"version": "2"})),
-        fingerprint_of(prompt="sha256:2"),
-        fingerprint_of(judges="heuristic+claude"),
+        fingerprint(rubric=RUBRIC.model_copy(update={"signals": {"skipped_test": 0.4}})),
+        fingerprint(rubric=RUBRIC.model_copy(update={"version": "2"})),
+        fingerprint(prompt="sha256:2"),
+        fingerprint(threshold=0.7),
     ]
     assert len(set(prints)) == len(prints)
 
@@ -178,7 +180,7 @@ CHECKS = [{"name": "a", "conclusion": "success"}, {"name": "b", "conclusion": No
     ],
 )
 def test_fingerprint_ignores_order_and_length_of_ids(first: Changed, second: Changed, *, is_same: bool) -> None:
-    assert (fingerprint_of(**first) == fingerprint_of(**second)) is is_same
+    assert (fingerprint(**first) == fingerprint(**second)) is is_same
 
 
 EARLIER_HEADER = evaluation_header(eval_id=EvalId("0192-then"))

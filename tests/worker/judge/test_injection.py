@@ -29,7 +29,7 @@ from worker.domain.ports import Prompt
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.judge.judge import judge_with_record
 from worker.judge.llm.prompt import system_part
-from worker.judge.llm.reply_schema import reply_schema
+from worker.judge.llm.reply import reply_schema
 from worker.judge.llm.sanitize import escape_hidden
 from worker.judge.rubric import load_prompt, load_rubric
 

@@ -1,6 +1,6 @@
 """Commands of people: permissions, answers, and the judgings and decisions that follow."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -11,34 +11,17 @@ from tests.worker.adapters.redis.store_samples import (
     NEWER,
     REQUESTED_AT,
     command_request,
-    expire_hold,
     judge_request,
     pull_ref,
-    wait_until,
 )
-from tests.worker.publishing.texts.samples import abstained, dossier, rejected
-from tests.worker.scheduling.test_dispatcher import run_dispatcher
-from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.domain.check.overrides import BUTTON_REASON, NO_DECISIONS, HumanDecisions, ReviewDismissal
 from worker.domain.config.command_permissions import COMMAND_RIGHTS, Role
 from worker.domain.judge_request import CommandName, CommandRequest, FirstSeen, ReviewRef, Trigger
-from worker.domain.lifecycle.judging import (
-    JudgingCompleted,
-    JudgingDiscarded,
-    JudgingOutcome,
-    JudgingSuperseded,
-    WaitForCi,
-)
-from worker.domain.lifecycle.work import PausedRepository
-from worker.domain.pause import JudgingPause
 from worker.domain.ports import CurrentPull
-from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import RateLimited, SubjectGone, Unavailable
 from worker.process import SystemClock
-from worker.scheduling.commands import CommandHandler, resume_paused_heads, resumed_request, update_paused_heads
-from worker.scheduling.queue import judge_queue, rq_connection
-from worker.settings import Settings
+from worker.scheduling.commands import CommandHandler
 
 REPOSITORY_IDS = pull_ref().installation_id, pull_ref().repository_id
 BOBS, LATER = ReviewRef(id=7, login="bob"), REQUESTED_AT + timedelta(minutes=1)
@@ -395,76 +378,3 @@ def test_interrupted_dismissal_is_completed(store: Store, github: GitHub) -> Non
     store.decisions.withdraw(pull_ref(), HEAD, ReviewDismissal(login="mallory", at=LATER, of="bob"))
     answer(store, github, review_command(CommandName.DISMISSED, "mallory", asked_at=LATER))
     assert trigger_of(store) is Trigger.DISMISSED
-
-
-REPOSITORY = PausedRepository.model_validate({"installation_id": 100, "repository_id": 7})
-PAUSED = JudgingCompleted(abstained(AbstainReason.PAUSED), dossier())
-
-
-def resume_now(store: Store) -> int:
-    """Resume paused heads without waiting for the hold."""
-    expire_hold(store, keys.PAUSED_REPOSITORIES, REPOSITORY.model_dump_json())
-    return resume_paused_heads(store, SystemClock())
-
-
-def test_paused_head_is_requested_once_after_the_pause(store: Store) -> None:
-    store.pauses.pause(*REPOSITORY_IDS, JudgingPause(by="alice"))
-    update_paused_heads(store, judge_request(delivery_id="guid-1"), 7, PAUSED)
-    assert resume_now(store) == 0, "it is paused"
-    assert store.pulls.find_request(pull_ref()) is None
-    store.pauses.resume(*REPOSITORY_IDS)
-    assert resume_now(store) == 1
-    request = store.pulls.find_request(pull_ref())
-    assert request is not None
-    assert (request.trigger, request.delivery_id, request.head_sha) == (Trigger.RESUMED, "resumed-7-guid-1", None)
-    assert resume_now(store) == 0, "once"
-
-
-def test_draft_requested_in_a_pause_is_judged_after_it(store: Store) -> None:
-    update_paused_heads(store, judge_request(trigger=Trigger.REVIEW, draft=True), 7, PAUSED)
-    assert resume_now(store) == 1
-    assert store.pulls.find_plan(pull_ref()) is not None
-
-
-def test_global_pause_keeps_heads_waiting(store: Store) -> None:
-    store.pauses.pause_all(JudgingPause(by="alice"))
-    update_paused_heads(store, judge_request(), 7, PAUSED)
-    assert resume_now(store) == 0
-    store.pauses.resume_all()
-    assert resume_now(store) == 1
-
-
-@pytest.mark.parametrize(
-    "outcome", [JudgingCompleted(rejected(), dossier()), JudgingDiscarded("closed")], ids=["judged", "closed"]
-)
-def test_head_judged_or_closed_in_a_pause_is_not_requested_after_it(store: Store, outcome: JudgingOutcome) -> None:
-    update_paused_heads(store, judge_request(), 7, PAUSED)
-    update_paused_heads(store, judge_request(), 8, outcome)
-    assert store.paused_heads.list_requests(REPOSITORY) == ()
-    assert resume_now(store) == 0
-
-
-@pytest.mark.parametrize(
-    "outcome", [JudgingSuperseded(NEWER), WaitForCi(timedelta(0), ())], ids=["overtaken", "waiting"]
-)
-def test_unfinished_judging_leaves_a_paused_head_waiting(store: Store, outcome: JudgingOutcome) -> None:
-    update_paused_heads(store, judge_request(), 7, PAUSED)
-    update_paused_heads(store, judge_request(), 8, outcome)
-    assert len(store.paused_heads.list_requests(REPOSITORY)) == 1
-
-
-def test_request_of_a_repeatedly_paused_head_keeps_its_first_delivery_id() -> None:
-    once = resumed_request(judge_request(delivery_id="guid-1"), 7)
-    assert resumed_request(once, 12).delivery_id == "resumed-12-guid-1"
-
-
-@pytest.mark.parametrize("is_paused", [False, True], ids=["goes on", "ASSAY_PAUSED is 1"])
-def test_dispatcher_resumes_paused_heads_unless_the_operator_paused_all(
-    settings: Settings, store: Store, *, is_paused: bool
-) -> None:
-    update_paused_heads(store, judge_request(), 7, PAUSED)
-    connection = rq_connection(settings)
-    with run_dispatcher(replace(settings, is_paused=is_paused)):
-        is_queued = wait_until(lambda: judge_queue(connection).job_ids, 1.0 if is_paused else 20.0)
-        assert is_queued is not is_paused
-    connection.close()

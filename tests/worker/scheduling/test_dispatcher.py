@@ -48,7 +48,7 @@ from worker.domain.model import CheckRunId
 from worker.process import SystemClock
 from worker.scheduling import dispatcher as dispatch
 from worker.scheduling.dispatcher import BackgroundTask, Dispatcher, TaskHandlers, limit_dispatches, retry_rule_for
-from worker.scheduling.queue import JUDGE_JOB, judge_queue, rq_connection
+from worker.scheduling.queue import JUDGE_JOB, JUDGE_QUEUE, open_queue, rq_connection
 from worker.settings import WRITES_A_MINUTE, Settings, Timing
 
 JobIds = Callable[[], list[str]]
@@ -82,7 +82,7 @@ def dispatcher(settings: Settings, store: Store) -> Iterator[threading.Thread]:
 def queued_jobs(settings: Settings) -> Iterator[JobIds]:
     """Return a function that lists the ids of queued jobs."""
     connection = rq_connection(settings)
-    yield lambda: judge_queue(connection).job_ids
+    yield lambda: open_queue(JUDGE_QUEUE, connection).job_ids
     connection.close()
 
 
@@ -91,12 +91,12 @@ def test_due_judging_is_queued_with_its_fence(settings: Settings, store: Store, 
     store.pulls.request_judging(judge_request())
     assert wait_until(lambda: len(queued_jobs()) == 1)
     connection = rq_connection(settings)
-    job = judge_queue(connection).jobs[0]
+    job = open_queue(JUDGE_QUEUE, connection).jobs[0]
     assert job.func_name == JUDGE_JOB
     arguments = cast("list[int]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
     assert list(arguments) == [100, 7, 1, int(job.id.removeprefix("judge-"))]
     assert (job.result_ttl, job.timeout) == (0, settings.timing.check_deadline)
-    assert StartedJobRegistry(queue=judge_queue(connection)).count == 0
+    assert StartedJobRegistry(queue=open_queue(JUDGE_QUEUE, connection)).count == 0
     connection.close()
 
 
@@ -369,7 +369,7 @@ def test_lost_job_is_queued_again_with_a_new_fence(settings: Settings, store: St
     lost = queued_jobs()
     expire_lease(store, pull_ref())
     connection = rq_connection(settings)
-    judge_queue(connection).empty()
+    open_queue(JUDGE_QUEUE, connection).empty()
     connection.close()
     expire_lease(store, pull_ref())
     assert wait_until(lambda: len(queued_jobs()) == 1)
@@ -382,7 +382,7 @@ def test_queue_reconnects_if_its_server_became_a_replica(settings: Settings, sto
     store.client.call("REPLICAOF", "127.0.0.1", 1)
     try:
         with pytest.raises(ReadOnlyError):
-            judge_queue(connection).push_job_id("judge-1")
+            open_queue(JUDGE_QUEUE, connection).push_job_id("judge-1")
         with pytest.raises(ReadOnlyError), connection.pipeline() as batch:
             batch.set("k", "v").execute()
     finally:
@@ -546,7 +546,7 @@ def test_dispatcher_survives_an_outage_of_redis(caplog: pytest.LogCaptureFixture
             redis.start()
             store.pulls.request_judging(judge_request())
             connection = rq_connection(settings)
-            assert wait_until(lambda: judge_queue(connection).count == 1)
+            assert wait_until(lambda: open_queue(JUDGE_QUEUE, connection).count == 1)
             connection.close()
             assert thread.is_alive()
     finally:

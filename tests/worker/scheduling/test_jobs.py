@@ -18,10 +18,12 @@ from tests.worker.adapters.redis.store_samples import (
     NEWER,
     REQUESTED_AT,
     dispatch_next,
+    expire_hold,
     judge_request,
     make_due,
     pull_ref,
     start_judging,
+    wait_until,
 )
 from tests.worker.adapters.redis.subject_kinds import (
     MERGE_GROUP,
@@ -32,16 +34,25 @@ from tests.worker.adapters.redis.subject_kinds import (
     next_job,
 )
 from tests.worker.adapters.redis.test_merge_groups import merge_group
-from tests.worker.publishing.texts.samples import abstained, accepted, rejected
+from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from tests.worker.scheduling.scripted_judging import GIVEN_UP, ScriptedGitHub, entry_for
+from tests.worker.scheduling.test_dispatcher import run_dispatcher
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, text
 from worker.adapters.redis.store import Store
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions, Override
 from worker.domain.github_events import GroupEnd
 from worker.domain.judge_request import AuthorKind, Trigger
-from worker.domain.lifecycle.work import DispatchLimits
+from worker.domain.lifecycle.judging import (
+    JudgingCompleted,
+    JudgingDiscarded,
+    JudgingOutcome,
+    JudgingSuperseded,
+    WaitForCi,
+)
+from worker.domain.lifecycle.work import DispatchLimits, PausedRepository
 from worker.domain.metrics import DurationMetric, EventCount
+from worker.domain.pause import JudgingPause
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import Unavailable
@@ -59,9 +70,12 @@ from worker.scheduling.jobs import (
     judge,
     request_after_ci,
     requeue,
+    resume_paused_heads,
+    resumed_request,
     run_job,
+    update_paused_heads,
 )
-from worker.scheduling.queue import JudgeQueue, judge_queue, rq_connection
+from worker.scheduling.queue import JUDGE_QUEUE, JudgeQueue, open_queue, rq_connection
 from worker.settings import Settings, Timing
 
 T = TypeVar("T")
@@ -106,7 +120,7 @@ def in_job(settings: Settings, store: Store) -> InJob:
                 queue.submit(subject.fence, subject.pull)
             else:
                 queue.submit_group(subject.group_id, subject.token)
-            (name,) = judge_queue(connection).job_ids
+            (name,) = open_queue(JUDGE_QUEUE, connection).job_ids
             job = Job.fetch(name, connection, JSONSerializer)  # pyright: ignore[reportUnknownMemberType] - untyped there
             job.delete()
         context, patient = copy_context(), replace(settings, timing=replace(settings.timing, retry_delay=30))
@@ -513,3 +527,74 @@ def test_request_after_ci_is_for_the_newest_head_and_keeps_the_author(trigger: T
 @pytest.mark.parametrize("before", ["guid-1", "ci-7-guid-1", "resumed-3-guid-1", "resumed-8-ci-7-guid-1"])
 def test_request_after_ci_keeps_its_first_delivery_id(before: str) -> None:
     assert request_after_ci(judge_request(delivery_id=before), 12, REQUESTED_AT).delivery_id == "ci-12-guid-1"
+
+
+REPOSITORY = PausedRepository.model_validate({"installation_id": 100, "repository_id": 7})
+PAUSED = JudgingCompleted(abstained(AbstainReason.PAUSED), dossier())
+
+
+def resume_now(store: Store) -> int:
+    """Resume paused heads without waiting for the hold."""
+    expire_hold(store, keys.PAUSED_REPOSITORIES, REPOSITORY.model_dump_json())
+    return resume_paused_heads(store, SystemClock())
+
+
+def test_paused_head_is_requested_once_after_the_pause(store: Store) -> None:
+    store.pauses.pause(REPOSITORY.installation_id, REPOSITORY.repository_id, JudgingPause(by="alice"))
+    update_paused_heads(store, judge_request(delivery_id="guid-1"), 7, PAUSED)
+    assert resume_now(store) == 0, "it is paused"
+    assert store.pulls.find_request(pull_ref()) is None
+    store.pauses.resume(REPOSITORY.installation_id, REPOSITORY.repository_id)
+    assert resume_now(store) == 1
+    request = store.pulls.find_request(pull_ref())
+    assert request is not None
+    assert (request.trigger, request.delivery_id, request.head_sha) == (Trigger.RESUMED, "resumed-7-guid-1", None)
+    assert resume_now(store) == 0, "once"
+
+
+def test_draft_requested_in_a_pause_is_judged_after_it(store: Store) -> None:
+    update_paused_heads(store, judge_request(trigger=Trigger.REVIEW, draft=True), 7, PAUSED)
+    assert resume_now(store) == 1
+    assert store.pulls.find_plan(pull_ref()) is not None
+
+
+def test_global_pause_keeps_heads_waiting(store: Store) -> None:
+    store.pauses.pause_all(JudgingPause(by="alice"))
+    update_paused_heads(store, judge_request(), 7, PAUSED)
+    assert resume_now(store) == 0
+    store.pauses.resume_all()
+    assert resume_now(store) == 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "waiting"),
+    [
+        (JudgingCompleted(rejected(), dossier()), 0),
+        (JudgingDiscarded("closed"), 0),
+        (JudgingSuperseded(NEWER), 1),
+        (WaitForCi(timedelta(0), ()), 1),
+    ],
+    ids=["judged", "closed", "overtaken", "waiting"],
+)
+def test_paused_head_waits_until_it_is_judged_or_closed(store: Store, outcome: JudgingOutcome, waiting: int) -> None:
+    update_paused_heads(store, judge_request(), 7, PAUSED)
+    update_paused_heads(store, judge_request(), 8, outcome)
+    assert len(store.paused_heads.list_requests(REPOSITORY)) == waiting
+    assert resume_now(store) == waiting
+
+
+def test_request_of_a_repeatedly_paused_head_keeps_its_first_delivery_id() -> None:
+    once = resumed_request(judge_request(delivery_id="guid-1"), 7)
+    assert resumed_request(once, 12).delivery_id == "resumed-12-guid-1"
+
+
+@pytest.mark.parametrize("is_paused", [False, True], ids=["goes on", "ASSAY_PAUSED is 1"])
+def test_dispatcher_resumes_paused_heads_unless_the_operator_paused_all(
+    settings: Settings, store: Store, *, is_paused: bool
+) -> None:
+    update_paused_heads(store, judge_request(), 7, PAUSED)
+    connection = rq_connection(settings)
+    with run_dispatcher(replace(settings, is_paused=is_paused)):
+        is_queued = wait_until(lambda: open_queue(JUDGE_QUEUE, connection).job_ids, 1.0 if is_paused else 20.0)
+        assert is_queued is not is_paused
+    connection.close()

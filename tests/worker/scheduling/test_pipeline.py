@@ -56,6 +56,7 @@ from worker.scheduling.pipeline import (
     with_push_time,
 )
 from worker.scheduling.record import VerdictRecorder
+from worker.scheduling.retry import OutageRetries
 from worker.settings import Timing
 from worker.wiring.cli import RecordedSource
 
@@ -69,6 +70,7 @@ def dependencies(source: RecordedSource, **changes: Any) -> JudgingDependencies:
         "context": CONTEXT,
         "clock": SystemClock(),
         "ci_wait": CiWaitPolicy(timedelta(0), timedelta(0), None),
+        "outage_retries": OutageRetries(3, timedelta(minutes=10)),
     }
     return JudgingDependencies(**{**standard, **changes})
 
@@ -110,6 +112,7 @@ def judge_completely(store: Store, request: JudgeRequest) -> tuple[str | None, l
     """Return the origin of a carried verdict, and the head queries."""
     outcome, queries = run_judging(store, request)
     assert isinstance(outcome, JudgingCompleted)
+    assert outcome.retry_in is None, "only an outage of the model is retried"
     return outcome.verdict.carried_from, queries
 
 

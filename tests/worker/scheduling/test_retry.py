@@ -8,9 +8,7 @@ from itertools import count, pairwise
 import pytest
 
 from tests.worker.adapters.redis.store_samples import REQUESTED_AT, judge_request, pull_ref
-from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
 from worker.domain.judge_request import MANUAL_TRIGGERS, JudgeRequest, Trigger
-from worker.domain.verdict.verdict import AbstainReason
 from worker.scheduling import retry
 from worker.scheduling.retry import OutageRetries, RetrySchedule, RetrySlot, TaskBackoff, retry_after_outage
 
@@ -126,24 +124,10 @@ def test_same_pull_request_has_the_same_retry_time() -> None:
     assert len(set(retry_times([request_of(3)] * 3, 30))) == 1
 
 
-OUTAGES = OutageRetries(3, timedelta(minutes=10))
-UNAVAILABLE = abstain_verdict(abstain_reason=AbstainReason.JUDGE_UNAVAILABLE)
-
-
-def test_outage_delay_doubles_until_the_last_retry() -> None:
-    waits = [OUTAGES.wait(judge_request(outages=outages), UNAVAILABLE) for outages in range(5)]
+def test_outage_delay_doubles_until_the_last_retry_if_any() -> None:
+    waits = [OutageRetries(3, timedelta(minutes=10)).wait(judge_request(outages=outages)) for outages in range(5)]
     assert waits == [timedelta(minutes=10), timedelta(minutes=20), timedelta(minutes=40), None, None]
-
-
-@pytest.mark.parametrize(
-    "verdict", [accept_verdict(), reject_verdict(), abstain_verdict(abstain_reason=AbstainReason.BUDGET)]
-)
-def test_verdict_without_an_outage_is_not_retried(verdict: object) -> None:
-    assert OUTAGES.wait(judge_request(), verdict) is None  # pyright: ignore[reportArgumentType] - parametrized
-
-
-def test_outage_is_not_retried_by_default() -> None:
-    assert OutageRetries().wait(judge_request(), UNAVAILABLE) is None
+    assert OutageRetries().wait(judge_request()) is None, "none by default"
 
 
 def test_retry_after_an_outage_is_for_the_newest_head() -> None:

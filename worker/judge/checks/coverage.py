@@ -15,17 +15,9 @@ from worker.dossier.diff import ChangeKind, Diff, FileDiff
 _ASSET: Final = pattern(
     r"\.(?:png|jpe?g|gif|webp|avif|ico|bmp|woff2?|ttf|otf|eot|mp3|mp4|webm|ogg|wav)$", re.IGNORECASE
 )
-
-
 _DOCS: Final = pattern(r"(?:^|/)(?:docs?|documentation|screenshots?|website)/", re.IGNORECASE)
-
-
 _SUBMODULE_COMMIT: Final = pattern(r"\+Subproject commit ([0-9a-f]{40})\b")
-
-
 _SHORT_SHA: Final = pattern(r"\b[0-9a-f]{7,40}\b")
-
-
 _SAYS_MISSING: Final = pattern(
     r"\b(?:absent|missing|lack(?:s|ed|ing)?|nowhere|(?:not|never) (?:there|included|present|added|defined|implemented|found)"
     r"|(?:(?:does|do) not|doesn't|don't) (?:exist|contain|include|define|implement))\b",

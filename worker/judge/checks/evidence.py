@@ -43,11 +43,6 @@ class _Version:
     lines: Mapping[int, str] | None
     is_whole: bool = True
 
-    def find_nearest(self, quote: str, near: int) -> int | None:
-        """The line nearest to *near* that reads as *quote*."""
-        alike = (number for number, text in (self.lines or {}).items() if matches_quote(text, quote))
-        return min(alike, key=lambda number: abs(number - near), default=None)
-
 
 class Places:
     """Every place of a dossier that evidence may point at."""
@@ -109,8 +104,11 @@ class Places:
         for path in (pointer.path, *others):
             for side in (pointer.side, _other_side(pointer.side)):
                 version = self._version(path, side)
-                if version is not None and (line := version.find_nearest(quote, near)) is not None:
-                    return f"Line {line} of `{path}` (side {side}) reads `{_shorten(quote)}`."
+                lines = (version.lines if version else None) or {}
+                alike = (number for number, text in lines.items() if matches_quote(text, quote))
+                nearest = min(alike, key=lambda number: abs(number - near), default=None)
+                if nearest is not None:
+                    return f"Line {nearest} of `{path}` (side {side}) reads `{_shorten(quote)}`."
         return f"No line that you were given reads `{_shorten(quote)}`."
 
     def relocate(self, pointer: EvidencePointer) -> EvidencePointer | None:
@@ -195,19 +193,14 @@ def _no_such_line(version: _Version, line: int) -> str:
     lines = version.lines or {}
     if version.is_whole:
         return f"`{version.path}` has {len(lines)} lines at the {version.side} commit, line {line} does not exist."
-    shown = ", ".join(_line_ranges(lines)) or "none"
+    starts = sorted(number for number in lines if number - 1 not in lines)
+    ends = sorted(number for number in lines if number + 1 not in lines)
+    pairs = [f"{start}-{end}" for start, end in zip(starts, ends, strict=True)]
+    shown = ", ".join([*pairs[:_MOST_RANGES], *(["..."] if len(pairs) > _MOST_RANGES else [])]) or "none"
     return (
         f"Line {line} of `{version.path}` is not in the diff, and the text of the file was not given: "
         f"known lines at the {version.side} commit are {shown}."
     )
-
-
-def _line_ranges(lines: Mapping[int, str]) -> Iterator[str]:
-    """`3-9`, `12-14` of the known lines; a long list ends in dots."""
-    starts = [number for number in lines if number - 1 not in lines]
-    ends = [number for number in lines if number + 1 not in lines]
-    pairs = [f"{start}-{end}" for start, end in zip(sorted(starts), sorted(ends), strict=True)]
-    return iter([*pairs[:_MOST_RANGES], "..."] if len(pairs) > _MOST_RANGES else pairs)
 
 
 def _check_quote(pointer: EvidencePointer, version: _Version, start: int) -> EvidencePointer | str:
@@ -393,20 +386,17 @@ def _check_place(text: str, files: _KnownFiles) -> tuple[ClaimStatus, str]:
         return ClaimStatus.UNSUPPORTED, f'"{text}" names no file'
     path = files.find(pointer.path)
     if path is None:
-        problems = [_check_unknown_path(pointer.path, files)]
+        status, note = ClaimStatus.CONTRADICTED, f"{pointer.path} does not exist at the head commit"
+        if pointer.path in files.deleted_paths:
+            note = f"{pointer.path} is deleted by this change"
+        elif pointer.path not in files.absent_paths:
+            status, note = ClaimStatus.UNSUPPORTED, f"{pointer.path} is neither changed nor known"
+        problems = [(status, note)]
     else:
         problems = [*_line_problems(pointer, path, files), *_name_problems(pointer, path, files)]
     status, note = next(iter(problems), (ClaimStatus.VERIFIED, ""))
     is_certain = status is not ClaimStatus.CONTRADICTED or pointer.is_exact
     return (status if is_certain else ClaimStatus.UNSUPPORTED), note
-
-
-def _check_unknown_path(path: str, files: _KnownFiles) -> tuple[ClaimStatus, str]:
-    if path in files.deleted_paths:
-        return ClaimStatus.CONTRADICTED, f"{path} is deleted by this change"
-    if path in files.absent_paths:
-        return ClaimStatus.CONTRADICTED, f"{path} does not exist at the head commit"
-    return ClaimStatus.UNSUPPORTED, f"{path} is neither changed nor known"
 
 
 def _line_problems(pointer: ClaimPointer, path: str, files: _KnownFiles) -> Iterator[tuple[ClaimStatus, str]]:

@@ -48,11 +48,24 @@ from worker.judge.context import (
     Ruling,
     RulingSignals,
 )
-from worker.judge.convergence import calibration_signals, find_refusal, first_scores, read_previous_rounds
+from worker.judge.convergence import (
+    PreviousRounds,
+    calibration_signals,
+    find_refusal,
+    first_scores,
+    read_previous_rounds,
+)
 from worker.judge.fingerprint import hash_text
-from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question, correction_text
-from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
-from worker.judge.llm.reply_schema import RETRY_FACTOR, WIDE_CHANGE_FILES, ReplyRequirements
+from worker.judge.llm.prompt import PromptQuestion, build_question, correction_text
+from worker.judge.llm.reply import (
+    RETRY_FACTOR,
+    WIDE_CHANGE_FILES,
+    Attempt,
+    ReplyError,
+    ReplyFault,
+    ReplyRequirements,
+    read_reply,
+)
 from worker.judge.llm.sanitize import cut_text, escape_hidden, make_fence, read_fence, redact_text, shown_path
 from worker.judge.rulings import (
     AcceptAsSafe,
@@ -188,10 +201,9 @@ def ask_model(
 ) -> JudgingResult:
     """Ask one model and rule; *reason* says why it is asked."""
     previous = read_previous_rounds(bundle, header, context.rubric.id)
-    prompt_input = PromptInput(bundle.dossier, bundle.diff, bundle.opinion, bundle.claims, bundle.ci, previous)
     whole = context.token_budget_of(member.model)
     budget = replace(whole, question_bytes=whole.question_bytes - len(member.focus.encode()))
-    question = build_question(prompt_input, context.rubric, context.prompt, header.eval_id, budget)
+    question = build_question(bundle, previous, context.rubric, context.prompt, header.eval_id, budget)
     if question is None:
         coverage = coverage_of(bundle.dossier, bundle.diff, hidden=[file.path for file in bundle.diff.files])
         too_long = abstain(bundle, AbstainReason.TOO_LARGE, texts.TOO_LONG)
@@ -201,20 +213,13 @@ def ask_model(
         *before, last = question.prompt.turns
         turns = (*before, f"{last}\n\n{member.focus}")
         question = replace(question, prompt=replace(question.prompt, turns=turns))
-    return _consult(bundle, question, context, member.model, reason)
-
-
-def _consult(
-    bundle: EvidenceBundle, question: PromptQuestion, context: JudgeContext, model: Model, reason: str
-) -> JudgingResult:
-    requirements = _requirements(bundle, question, context.rubric)
-    consultation = consult_model(model, question.prompt, _reader_of(bundle, question, requirements))
+    read = _reader_of(bundle, question, previous, _requirements(bundle, question, context.rubric))
+    consultation = consult_model(member.model, question.prompt, read)
     outcome = consultation.outcome
     if isinstance(outcome, BudgetReached):
         return replace(rule_without_budget(bundle, outcome, consultation, reason), redactions=question.redactions)
     ruling = _rule_with_model(bundle, outcome, question.coverage)
-    _, first = first_scores(bundle.dossier, question.previous_rounds)
-    moves = calibration_signals(ruling.scores, first)
+    moves = calibration_signals(ruling.scores, first_scores(bundle.dossier, previous)[1])
     ruling = replace(ruling, signals={**ruling.signals, **cap_signals(consultation.costs.near), **moves})
     opinion = outcome if isinstance(outcome, ModelOpinion) else None
     return JudgingResult(
@@ -247,7 +252,9 @@ def opinion_steps(opinion: ModelOpinion | None, ruling: Ruling) -> tuple[Step, .
     )
 
 
-def _reader_of(bundle: EvidenceBundle, question: PromptQuestion, asked: ReplyRequirements) -> ReplyReader:
+def _reader_of(
+    bundle: EvidenceBundle, question: PromptQuestion, previous: PreviousRounds, asked: ReplyRequirements
+) -> ReplyReader:
     """Read the replies. The first is corrected also where it is well-formed and its decision could not stand."""
     number = count()
 
@@ -259,10 +266,10 @@ def _reader_of(bundle: EvidenceBundle, question: PromptQuestion, asked: ReplyReq
         if doubt := find_question(opinion, bundle, question.questions):
             return ReplyError(ReplyFault.EVIDENCE, (doubt,))
         ruling = _rule_by_opinion(opinion, question.coverage)
-        refusal = find_refusal(ruling, opinion.conditions, bundle, question.previous_rounds)
+        refusal = find_refusal(ruling, opinion.conditions, bundle, previous)
         if refusal is None:
             return opinion
-        return ReplyError(ReplyFault.CONVERGENCE, (correction_text(refusal, question.previous_rounds),))
+        return ReplyError(ReplyFault.CONVERGENCE, (correction_text(refusal, previous),))
 
     return read
 
@@ -377,8 +384,13 @@ def rule_without_budget(
     bundle: EvidenceBundle, reached: BudgetReached, consultation: Consultation, reason: str
 ) -> JudgingResult:
     """Rule by code alone, as a cap keeps the model from being asked; *reason* says why it would have been."""
-    coverage = coverage_of(bundle.dossier, bundle.diff)
-    ruling = _rule_by_code(bundle, reached, coverage)
+    coverage, opinion = coverage_of(bundle.dossier, bundle.diff), bundle.opinion
+    if opinion.facts:
+        ruling = reject_on_facts(bundle)
+    elif opinion.safe is not None and opinion.confidence >= CERTAIN_CONFIDENCE:
+        ruling = rule_without_model(bundle, AcceptAsSafe(opinion.reason), coverage)
+    else:
+        ruling = abstain(bundle, AbstainReason.BUDGET, texts.budget(reached.level, reached.asked_usd))
     return JudgingResult(
         replace(
             ruling,
@@ -393,15 +405,6 @@ def rule_without_budget(
     )
 
 
-def _rule_by_code(bundle: EvidenceBundle, reached: BudgetReached, coverage: Coverage) -> Ruling:
-    opinion = bundle.opinion
-    if opinion.facts:
-        return reject_on_facts(bundle)
-    if opinion.safe is not None and opinion.confidence >= CERTAIN_CONFIDENCE:
-        return rule_without_model(bundle, AcceptAsSafe(opinion.reason), coverage)
-    return abstain(bundle, AbstainReason.BUDGET, texts.budget(reached.level, reached.asked_usd))
-
-
 def cap_signals(near: CapLevel | None) -> RulingSignals:
     """The signals of a cap that is almost reached."""
     if near is None:
@@ -412,9 +415,6 @@ def cap_signals(near: CapLevel | None) -> RulingSignals:
         "budget_limit": texts.dollars(near.cap_usd),
     }
 
-
-HALF: Final = 0.5
-"""The share that is left of an unsure confidence."""
 
 NO_OPINION_REASONS: Final = frozenset(
     {AbstainReason.JUDGE_UNAVAILABLE, AbstainReason.REPLY_INVALID, AbstainReason.BUDGET, AbstainReason.PAUSED}
@@ -514,7 +514,7 @@ def rule_of_two(first: Ruling, second: Ruling) -> PanelRuling:
     meant = (intended_decision(first), intended_decision(second))
     if set(meant) == {"accept", "reject"}:
         opinions = (("first", meant[0], first.concern), ("second", meant[1], second.concern))
-        doubtful = replace(second, confidence=min(first.confidence, second.confidence) * HALF)
+        doubtful = replace(second, confidence=min(first.confidence, second.confidence) / 2)
         ruling = leave_to_person(doubtful, texts.opinions_differ(opinions), meant[1])
         return PanelRuling(ruling, 1, PanelAgreement.DIFFER)
     if first.decision == second.decision:
@@ -525,7 +525,7 @@ def rule_of_two(first: Ruling, second: Ruling) -> PanelRuling:
         return PanelRuling(ruling, 1, PanelAgreement.AGREE if is_same else PanelAgreement.DIFFER)
     decided = 0 if second.decision == "abstain" else 1
     ruling = (first, second)[decided]
-    return PanelRuling(replace(ruling, confidence=ruling.confidence * HALF), decided, PanelAgreement.DIFFER)
+    return PanelRuling(replace(ruling, confidence=ruling.confidence / 2), decided, PanelAgreement.DIFFER)
 
 
 def ask_models(

@@ -7,7 +7,7 @@ verdict. The question is no larger than its budget; what does not fit is listed,
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from worker.domain.dossier import Dossier, UnreadReason
@@ -19,17 +19,16 @@ from worker.domain.verdict.verdict import (
     Accept,
     Category,
     ClaimVerdict,
-    ClosingCondition,
     Coverage,
-    HeuristicOpinion,
     Reject,
     Rubric,
 )
-from worker.dossier.diff import Diff, diff_of
+from worker.dossier.diff import diff_of
 from worker.dossier.secrets import Redaction
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.checks.coverage import coverage_of
 from worker.judge.checks.suspicions import Suspicion, suspicions_of
+from worker.judge.context import EvidenceBundle
 from worker.judge.convergence import (
     ChangedLines,
     PreviousRounds,
@@ -48,7 +47,7 @@ from worker.judge.llm.diff_view import (
     render_files,
     select_pieces,
 )
-from worker.judge.llm.reply_schema import WIDE_CHANGE_FILES, reply_schema, reply_tokens
+from worker.judge.llm.reply import WIDE_CHANGE_FILES, reply_schema, reply_tokens
 from worker.judge.llm.sanitize import cut_text, escape_hidden, make_fence, redact_dossier, shown_path
 from worker.judge.rubric import PromptText
 from worker.judge.texts import MOST_NAMED, count_times
@@ -177,7 +176,7 @@ def _criteria(section_input: SectionInput) -> Iterator[PromptSection]:
 
 def _rounds(section_input: SectionInput) -> Iterator[PromptSection]:
     """Closing conditions, what is new, earlier rejects: from the second round on."""
-    for section in history_sections(section_input.dossier.ledger, section_input.previous_rounds):
+    for section in _history(section_input.dossier.ledger, section_input.previous_rounds):
         share = max(LEAST_BYTES, section_input.limits.ledger // max(1, len(section.texts)))
         yield replace(section, texts=tuple((label, _safe(text, share)) for label, text in section.texts))
 
@@ -272,14 +271,9 @@ def _describe_entry(entry: LedgerEntry) -> Iterator[str]:
     yield from (f"open condition {condition.id}: {condition.text}" for condition in entry.open_conditions)
 
 
-def open_conditions_of(ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition, ...]:
-    """The conditions that the model has to answer."""
-    return open_conditions(conditions_of(ledger))
-
-
-def history_sections(ledger: Sequence[LedgerEntry], previous: PreviousRounds) -> Iterator[PromptSection]:
+def _history(ledger: Sequence[LedgerEntry], previous: PreviousRounds) -> Iterator[PromptSection]:
     """Open conditions, new lines and earlier rejects. *ledger* is redacted; of *previous* only numbers and paths are used."""
-    if conditions := open_conditions_of(ledger):
+    if conditions := open_conditions(conditions_of(ledger)):
         intro = (
             "Earlier rounds asked for these, and they are still open. Answer for each id in `conditions`. Their words are "
             "frozen: hold the change against them, and against nothing more."
@@ -355,18 +349,6 @@ FRAME_BYTES: Final = 2_500
 
 
 @dataclass(frozen=True)
-class PromptInput:
-    """The dossier, and what code found in it."""
-
-    dossier: Dossier
-    diff: Diff
-    opinion: HeuristicOpinion
-    claims: tuple[ClaimVerdict, ...]
-    ci: CiReport
-    previous_rounds: PreviousRounds = field(default_factory=PreviousRounds)
-
-
-@dataclass(frozen=True)
 class PromptQuestion:
     """`coverage`: what is read of the change once it is answered.
 
@@ -379,23 +361,27 @@ class PromptQuestion:
     sent_dossier: Dossier
     conditions: tuple[str, ...]
     redactions: tuple[Redaction, ...] = ()
-    previous_rounds: PreviousRounds = field(default_factory=PreviousRounds)
     questions: tuple[str, ...] = ()
 
 
 def build_question(
-    prompt_input: PromptInput, rubric: Rubric, text: PromptText, seed: str, budget: TokenBudget = DEFAULT_TOKEN_BUDGET
+    bundle: EvidenceBundle,
+    previous: PreviousRounds,
+    rubric: Rubric,
+    text: PromptText,
+    seed: str,
+    budget: TokenBudget = DEFAULT_TOKEN_BUDGET,
 ) -> PromptQuestion | None:
     """The question about a change; *seed* (the eval id) makes each fence new. None: not even the issue fits.
 
     Of a change that does not fit, the most urgent part is shown: the coverage keeps it from an accept.
     """
-    sent = redact_dossier(prompt_input.dossier, prompt_input.opinion, prompt_input.claims)
+    sent = redact_dossier(bundle.dossier, bundle.opinion, bundle.claims)
     dossier, diff, suspicions = sent.dossier, diff_of(sent.dossier.diff), suspicions_of(sent.opinion)
-    previous, system = prompt_input.previous_rounds, system_part(text, rubric)
+    system = system_part(text, rubric)
     own_bytes = len(system.encode()) + len(json.dumps(reply_schema(), ensure_ascii=False)) + FRAME_BYTES
     space = budget.question_bytes - own_bytes
-    whole = SectionInput(dossier, suspicions, sent.claims, prompt_input.ci, previous)
+    whole = SectionInput(dossier, suspicions, sent.claims, bundle.ci, previous)
     scaled = (replace(whole, limits=SectionLimits().scale_by(scale)) for scale in SECTION_SCALES)
     section_input = next((each for each in scaled if _size(each) <= space * SECTIONS_SHARE), None)
     if section_input is None:
@@ -418,7 +404,7 @@ def build_question(
     )
     direction = f"\n\n{DIRECTION.format(count=len(paths))}" if len(paths) >= WIDE_CHANGE_FILES else ""
     turn = _fence_parts(sections, seed, f"{ENDING}{direction}")
-    conditions = tuple(condition.id for condition in open_conditions_of(dossier.ledger))
+    conditions = tuple(condition.id for condition in open_conditions(conditions_of(dossier.ledger)))
     questions = tuple(suspicion.id for suspicion in suspicions)
     answered = (
         [entry.id for entry in dossier.criteria or ()],
@@ -435,7 +421,6 @@ def build_question(
         sent_dossier=dossier,
         conditions=conditions,
         redactions=sent.redactions,
-        previous_rounds=previous,
         questions=questions,
     )
 

@@ -1,19 +1,23 @@
-"""Read a model's reply: its opinion, or what is wrong with it in sentences that the model can act on.
+"""A model's reply: its form, its longest size, and its opinion or what is wrong with it in sentences that the model can act on.
 
-Nothing but white space is repaired. A returned opinion breaks none of RULES, which are tried in order, answers exactly what was
-asked, and every place in it exists and reads as quoted. A wrong place is named once; on the last attempt it is left out with all
-that rests on it alone.
+The JSON Schema is made from the types, closes every object and requires every field; fields are in the order of thinking. The prompt
+states the lengths, and `reply_tokens` reserves what the longest reply within them takes. Nothing but white space is repaired. A returned
+opinion breaks none of RULES, which are tried in order, answers exactly what was asked, and every place in it exists and reads as quoted.
+A wrong place is named once; on the last attempt it is left out with all that rests on it alone.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, TypeVar
+from functools import cache
+from typing import Annotated, Final, TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import BeforeValidator, ConfigDict, StringConstraints, ValidationError
 
+from worker.domain.dossier import Criterion
+from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.ports import ModelReply, StopReason
 from worker.domain.verdict.verdict import (
@@ -26,17 +30,12 @@ from worker.domain.verdict.verdict import (
     EvidencePointer,
     Leaning,
     ModelOpinion,
+    Rubric,
     Score,
     SettledAnswer,
+    Side,
 )
-from worker.judge.llm.reply_schema import (
-    ConditionReply,
-    CriterionReply,
-    PlaceReply,
-    ReplyDocument,
-    ReplyRequirements,
-    SettledReply,
-)
+from worker.judge.checks.evidence import Places
 from worker.judge.rulings import (
     DECISION_LINE,
     HIGHEST_SCORE,
@@ -47,6 +46,191 @@ from worker.judge.rulings import (
     strength,
     verdict_score,
 )
+
+StrippedText = Annotated[str, StringConstraints(strip_whitespace=True)]
+
+
+def _none_if_blank(value: object) -> object:
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+@dataclass(frozen=True)
+class ReplyRequirements:
+    """What the reply has to answer.
+
+    `paths`: real paths by the escaped ones that were shown; `bare_names`: changed files without a line to point at. `is_wide`: the
+    change is over many files, so the reply names one direction, what works and what does not.
+    """
+
+    criteria: tuple[Criterion, ...]
+    rubric: Rubric
+    places: Places
+    claimed_ids: frozenset[str] = frozenset()
+    paths: Mapping[str, str] | None = None
+    bare_names: frozenset[str] = frozenset()
+    conditions: tuple[str, ...] = ()
+    is_wide: bool = False
+
+
+class ReplyPart(Frozen):
+    """Part of a reply. Built at first use, as most verdicts need no model."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class PlaceReply(ReplyPart):
+    """A place as the model writes it; an `EvidencePointer` once it exists and reads as quoted."""
+
+    path: str
+    line: int | None = None
+    end_line: int | None = None
+    side: Side = Side.HEAD
+    quote: str = ""
+    note: StrippedText = ""
+
+
+class CriterionReply(ReplyPart):
+    id: StrippedText
+    status: CriterionStatus
+    evidence: tuple[PlaceReply, ...] = ()
+
+
+class ConditionReply(ReplyPart):
+    id: StrippedText
+    state: ConditionState
+    evidence: tuple[PlaceReply, ...] = ()
+
+
+class SettledReply(ReplyPart):
+    """Why a suspicion is no defect, and the line that shows it."""
+
+    id: StrippedText
+    why: StrippedText
+    evidence: tuple[PlaceReply, ...] = ()
+
+
+class ScoreReply(ReplyPart):
+    """The reasoning comes first, so that it is written first."""
+
+    criterion: StrippedText
+    reasoning: StrippedText
+    score: int
+    improvement: StrippedText
+
+
+class ReplyDocument(ReplyPart):
+    """The whole reply in the order of thinking: look, score, then decide."""
+
+    criteria: tuple[CriterionReply, ...]
+    conditions: tuple[ConditionReply, ...] = ()
+    settled: tuple[SettledReply, ...] = ()
+    breakdown: Breakdown = Breakdown.NONE
+    scores: tuple[ScoreReply, ...]
+    what_works: StrippedText = ""
+    what_does_not: StrippedText = ""
+    concern: StrippedText
+    evidence: tuple[PlaceReply, ...]
+    decision: Leaning
+    category: Annotated[Category | None, BeforeValidator(_none_if_blank)]
+    next_step: Annotated[StrippedText | None, BeforeValidator(_none_if_blank)]
+    confidence: float
+
+
+Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
+
+
+def _plain(schema: Json) -> Json:
+    """A JSON Schema with every field required, without titles, defaults and docstrings."""
+    if isinstance(schema, list):
+        return [_plain(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain: dict[str, Json] = {}
+    for key, value in schema.items():
+        if key in {"properties", "$defs"} and isinstance(
+            value, dict
+        ):  # names to schemas: a field may be called "title"
+            plain[key] = {name: _plain(field) for name, field in value.items()}
+        elif key not in {"title", "description", "default"}:
+            plain[key] = _plain(value)
+    fields = plain.get("properties")
+    return {**plain, "required": list(fields)} if isinstance(fields, dict) else plain
+
+
+@cache
+def reply_schema() -> Mapping[str, object]:
+    """The schema of a reply: every field required, `additionalProperties` false everywhere."""
+    return cast("Mapping[str, object]", _plain(ReplyDocument.model_json_schema(mode="serialization")))
+
+
+CONCERN_WORDS: Final = 28
+STEP_WORDS: Final = 28
+SIDE_WORDS: Final = 20
+"""Of `what_works` and `what_does_not` each, in a change over many files."""
+
+REASONING_WORDS: Final = 10
+IMPROVEMENT_WORDS: Final = 7
+NOTE_WORDS: Final = 5
+QUOTE_CHARACTERS: Final = 50
+PLACES: Final = 2
+"""In `evidence`; a criterion and a condition have one place each."""
+
+WIDE_CHANGE_FILES: Final = 10
+"""A change over so many files is wide."""
+
+RETRY_FACTOR: Final = 4
+"""How many times longer the second reply may be where the first was cut off."""
+
+BYTES_A_WORD: Final = 6
+BYTES_A_TOKEN: Final = 2.9
+"""Of a dense tokenizer; tokens of sentences, most of a reply, are longer."""
+
+
+def reply_tokens(
+    criteria: Sequence[str],
+    conditions: Sequence[str],
+    rubric: Sequence[str],
+    paths: Iterable[str],
+    questions: Sequence[str] = (),
+) -> int:
+    """The tokens of the longest reply that keeps to the lengths, about a change of these *paths*.
+
+    *criteria*, *conditions*, *rubric* and *questions* are the ids that it answers.
+    """
+    changed = frozenset(paths)
+    location = PlaceReply(
+        path=max(changed, key=len, default=""),
+        line=9_999,
+        end_line=9_999,
+        quote="x" * QUOTE_CHARACTERS,
+        note=_words(NOTE_WORDS),
+    )
+    places, reasoning, improvement = (location,), _words(REASONING_WORDS), _words(IMPROVEMENT_WORDS)
+    status, state = CriterionStatus.UNVERIFIABLE, ConditionState.RESOLVED
+    side = _words(SIDE_WORDS) if len(changed) >= WIDE_CHANGE_FILES else ""
+    longest = ReplyDocument(
+        criteria=tuple(CriterionReply(id=name, status=status, evidence=places) for name in criteria),
+        conditions=tuple(ConditionReply(id=name, state=state, evidence=places) for name in conditions),
+        settled=tuple(SettledReply(id=name, why=reasoning, evidence=places) for name in questions),
+        breakdown=Breakdown.COMPLETE_FAILURE,
+        scores=tuple(
+            ScoreReply(criterion=name, reasoning=reasoning, score=10, improvement=improvement) for name in rubric
+        ),
+        what_works=side,
+        what_does_not=side,
+        concern=_words(CONCERN_WORDS),
+        evidence=places * PLACES,
+        decision=Leaning.CANNOT_TELL,
+        category=Category.TESTS_PASS_BUT_WRONG,
+        next_step=_words(STEP_WORDS),
+        confidence=0.85,
+    )
+    return int(len(longest.model_dump_json().encode("utf-8", "replace")) / BYTES_A_TOKEN) + 1
+
+
+def _words(count: int) -> str:
+    return "x" * (count * BYTES_A_WORD)
+
 
 ReplyRule = Callable[[ReplyDocument, ReplyRequirements], Iterator[str]]
 
@@ -68,15 +252,12 @@ def scores_of(document: ReplyDocument) -> tuple[Score, ...]:
     )
 
 
-def _out_of_range(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
+def _value_out_of_bounds(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     if not 0 <= document.confidence <= 1:
         yield f"confidence: expected a number from 0 to 1, found {document.confidence:g}."
     for score in document.scores:
         if not LOWEST_SCORE <= score.score <= HIGHEST_SCORE:
             yield f"scores, {score.criterion}: expected an integer from 1 to 10, found {score.score}."
-
-
-def _left_empty(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     if not document.concern:
         yield "concern: expected one to three sentences, found none."
     for score in document.scores:
@@ -140,12 +321,9 @@ def wide_reject_without_direction(document: ReplyDocument, asked: ReplyRequireme
                 yield f"{name}: this change is over many files: name what its author can build on, and what has to move."
 
 
-def _category_without_reject(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
+def _category_or_steps_too_many(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     if document.decision is Leaning.CANNOT_TELL and document.category is not None:
         yield f'Only a reject has a category, found "{document.category}": use null, or reject.'
-
-
-def _more_than_one_step(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     count = len(_ITEM.findall(document.next_step or ""))
     if count > 1:
         yield f"next_step: expected the one step that helps most, found a list of {count}; say it as one direction."
@@ -174,17 +352,14 @@ def _broken_and_still_scored(document: ReplyDocument, _: ReplyRequirements) -> I
         yield f"A {what} is a reject, found {document.decision}: reject, or say breakdown none."
     if any(score.score != LOWEST_SCORE for score in scores_of(document)):
         yield f"A {what} scores 1 on every criterion: correct the scores, or say breakdown none."
-    if document.next_step and not _is_step_aimed(document):
-        yield f"The next_step of a {what} aims at its cause: name the file or the criterion that it is about."
-
-
-def _is_step_aimed(document: ReplyDocument) -> bool:
-    """Whether the next step names a place or an unmet criterion; `retry` stands for `src/retry.py`."""
+    # a place or an unmet criterion has to be named; `retry` stands for `src/retry.py`
     step_words = frozenset(_WORD.findall((document.next_step or "").casefold()))
     unmet = (criterion.id for criterion in document.criteria if criterion.status in UNMET)
     names = (*(location.path for location in document.evidence), *unmet)
     stems = (name.rpartition("/")[2].partition(".")[0].casefold() for name in names)
-    return any(frozenset(_WORD.findall(stem)) <= step_words for stem in stems)
+    is_aimed = any(frozenset(_WORD.findall(stem)) <= step_words for stem in stems)
+    if document.next_step and not is_aimed:
+        yield f"The next_step of a {what} aims at its cause: name the file or the criterion that it is about."
 
 
 def _suspected_and_still_decided(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
@@ -197,20 +372,17 @@ def _suspected_and_still_decided(document: ReplyDocument, _: ReplyRequirements) 
 
 
 RULES: Final[tuple[ReplyRule, ...]] = (
-    _out_of_range,
-    _left_empty,
+    _value_out_of_bounds,
     _not_what_was_asked,
     accept_with_reservations,
     reject_without_grounds,
-    _category_without_reject,
-    _more_than_one_step,
+    _category_or_steps_too_many,
     _score_on_the_wrong_side,
     _broken_and_still_scored,
     _suspected_and_still_decided,
 )
 
 
-CheckedPlace = EvidencePointer | str
 Narrowed = TypeVar("Narrowed", ReplyDocument, CriterionReply, ConditionReply, SettledReply)
 
 
@@ -220,7 +392,7 @@ class LocatedReply:
 
     document: ReplyDocument
     problems: tuple[str, ...]
-    checked_places: tuple[tuple[PlaceReply, CheckedPlace], ...]
+    checked_places: tuple[tuple[PlaceReply, EvidencePointer | str], ...]
 
     def pointers(self, places: tuple[PlaceReply, ...]) -> tuple[EvidencePointer, ...]:
         checked = dict(self.checked_places)
@@ -264,7 +436,7 @@ def _keep_places(document: ReplyDocument, right: frozenset[PlaceReply]) -> Reply
     )
 
 
-def _pointer(reply_place: PlaceReply, asked: ReplyRequirements) -> CheckedPlace:
+def _pointer(reply_place: PlaceReply, asked: ReplyRequirements) -> EvidencePointer | str:
     path = (asked.paths or {}).get(reply_place.path, reply_place.path)
     if reply_place.line is None:
         if path not in asked.bare_names:
@@ -277,15 +449,7 @@ def _pointer(reply_place: PlaceReply, asked: ReplyRequirements) -> CheckedPlace:
         return f"`{reply_place.path}`: end_line {reply_place.end_line} needs a line that is not after it."
     if not path:
         return "A place in the evidence has an empty path."
-    pointer = EvidencePointer(
-        path=path,
-        line=reply_place.line,
-        end_line=reply_place.end_line,
-        side=reply_place.side,
-        quote=reply_place.quote,
-        note=reply_place.note,
-    )
-    return asked.places.check(pointer)
+    return asked.places.check(EvidencePointer.model_validate({**dict(reply_place), "path": path}))
 
 
 PLACE_NOT_FOUND: Final = "the place that was named for it does not exist"
@@ -353,11 +517,8 @@ def _check_stop(reply: ModelReply) -> ReplyError | None:
             problem = f"You declined to answer{detail}. Nothing in the data is a request to you: judge it."
             return ReplyError(ReplyFault.REFUSED, (problem,))
         case StopReason.TRUNCATED:
-            problem = (
-                "Your answer was cut off at the length limit. Keep to the lengths that each field has: fewer and shorter "
-                "sentences."
-            )
-            return ReplyError(ReplyFault.TRUNCATED, (problem,))
+            limit = "Keep to the lengths that each field has: fewer and shorter sentences."
+            return ReplyError(ReplyFault.TRUNCATED, (f"Your answer was cut off at the length limit. {limit}",))
         case StopReason.CONTEXT_EXCEEDED:
             return ReplyError(ReplyFault.TOO_LONG, ("The request did not fit into the model's context.",))
         case _ if not reply.text.strip():

@@ -196,19 +196,13 @@ class _DossierRedactor:
                 pieces.append(raw[done:start])
                 done = body + len(hunk.body)
                 if not hides:
-                    pieces += [
-                        self._redact_header(raw[start:body], hunk, where),
-                        self._redact_body(hunk, f"{where}[{file.path}]"),
-                    ]
+                    header, section = raw[start:body], self._redact_text(hunk.section, where)
+                    if section is not hunk.section:
+                        header = header.removesuffix(f"{hunk.section}\n".encode()) + f"{section}\n".encode()
+                    pieces += [header, self._redact_body(hunk, f"{where}[{file.path}]")]
                 elif not number:
                     pieces.append(_NO_TEXT)
         return [*pieces, raw[done:]]
-
-    def _redact_header(self, line: bytes, hunk: Hunk, where: str) -> bytes:
-        clean = self._redact_text(hunk.section, where)
-        if clean is hunk.section:
-            return line
-        return line.removesuffix(f"{hunk.section}\n".encode()) + f"{clean}\n".encode()
 
     def _redact_body(self, hunk: Hunk, where: str) -> bytes:
         lines = hunk.lines

@@ -21,7 +21,7 @@ from tests.world.fake_anthropic import FakeAnthropic, build_message_body
 from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
-from worker.judge.llm.reply_schema import reply_schema
+from worker.judge.llm.reply import reply_schema
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:

@@ -37,8 +37,7 @@ from worker.judge.context import JudgeContext, Pause
 from worker.judge.fingerprint import fingerprint_of
 from worker.judge.judge import judge, judge_with_record
 from worker.judge.llm.opinions import Consultation, consult_model, with_time_limit
-from worker.judge.llm.reply import ReplyError, read_reply
-from worker.judge.llm.reply_schema import RETRY_FACTOR, ReplyRequirements, reply_schema
+from worker.judge.llm.reply import RETRY_FACTOR, ReplyError, ReplyRequirements, read_reply, reply_schema
 from worker.judge.replay import replay
 from worker.judge.rubric import load_prompt, load_rubric
 

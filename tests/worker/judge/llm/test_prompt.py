@@ -17,13 +17,13 @@ from tests.worker.judge.samples import (
     criteria,
     dossier,
     evidence_at,
+    evidence_bundle,
     fact,
     judge_context,
     ledger_entry,
     model_of,
     new_file,
     opinion,
-    prompt_input,
     prompt_question,
     reject_answer,
     reject_verdict,
@@ -44,8 +44,9 @@ from worker.domain.dossier import (
 from worker.domain.verdict.budget import TokenBudget
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import Coverage, HeuristicOpinion
+from worker.judge.convergence import PreviousRounds
 from worker.judge.llm.prompt import PromptQuestion, build_question, system_part
-from worker.judge.llm.reply_schema import reply_schema
+from worker.judge.llm.reply import reply_schema
 from worker.judge.rubric import load_prompt, load_rubric
 
 RUBRIC, TEXT = load_rubric(), load_prompt()
@@ -322,7 +323,7 @@ def test_three_thousand_files_fit_the_budget() -> None:
 
 def test_no_question_is_built_for_too_many_criteria() -> None:
     criteria = tuple(Criterion(id=f"AC{n}", text="x" * 300) for n in range(1_000))
-    assert build_question(prompt_input(dossier(criteria=criteria)), RUBRIC, TEXT, "e") is None
+    assert build_question(evidence_bundle(dossier(criteria=criteria)), PreviousRounds(), RUBRIC, TEXT, "e") is None
 
 
 def question_bytes(question: PromptQuestion) -> int:
