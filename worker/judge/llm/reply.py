@@ -232,8 +232,6 @@ def _words(count: int) -> str:
     return "x" * (count * BYTES_A_WORD)
 
 
-ReplyRule = Callable[[ReplyDocument, ReplyRequirements], Iterator[str]]
-
 BROKEN: Final = frozenset({Breakdown.COMPLETE_FAILURE, Breakdown.CONTRACT_VIOLATION})
 """Every score is the lowest."""
 
@@ -371,7 +369,7 @@ def _suspected_and_still_decided(document: ReplyDocument, _: ReplyRequirements) 
         yield "A suspected failure of the infrastructure needs its next_step: say which run to repeat."
 
 
-RULES: Final[tuple[ReplyRule, ...]] = (
+RULES: Final[tuple[Callable[[ReplyDocument, ReplyRequirements], Iterator[str]], ...]] = (
     _value_out_of_bounds,
     _not_what_was_asked,
     accept_with_reservations,
@@ -555,8 +553,8 @@ def _each_key_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def _find_unfounded(document: ReplyDocument, located: LocatedReply, asked: ReplyRequirements) -> Iterator[str]:
     """What is wrong with a reply without its wrong places and what rests on them alone."""
     left = located.document
-    objects = document.decision is Leaning.REJECT and document.category is not Category.ACCEPTANCE_GAP
-    if objects and document.evidence and not left.evidence:
+    is_located = document.category is not Category.ACCEPTANCE_GAP and document.evidence
+    if document.decision is Leaning.REJECT and is_located and not left.evidence:
         yield "The reject is left without evidence: no place exists that it points at."
     yield from accept_with_reservations(left, asked)
     yield from reject_without_grounds(left, asked)
