@@ -8,8 +8,7 @@ from pathlib import Path
 
 from worker.domain.verdict.ledger import Case
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, AbstainReason, Category
-from worker.dossier.case import CASE_NAMES, CLAIM_NAMES, read_block
-from worker.dossier.claim_pointer import read_pointer
+from worker.dossier.case import CASE_NAMES, CLAIM_NAMES, read_block, read_pointer
 from worker.settings_reference import VARIABLES
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -9,7 +9,7 @@ from app.cli.terminal import read_text, terminal_page
 from worker.domain.dossier import Dossier
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.case import CaseError, read_block, read_case_file
-from worker.dossier.markdown import case_fence
+from worker.dossier.markup import case_fence
 from worker.dossier.tree_sitter import sandboxed_parsing
 from worker.errors import InputError
 from worker.judge.checks.evidence import check_case, draft_claims

@@ -21,7 +21,7 @@ from msgspec.structs import asdict, replace
 from app.ingest.event_types import CommandIssued, Ignored, PersonCommented, WrittenText
 from app.ingest.payloads import CommentPayload, Delivery, LineCommentPayload, PayloadAccount, ReviewPayload, pull_ref
 from worker.domain.judge_request import LONGEST_REASON, CommandName, ReviewRef
-from worker.dossier.markdown import limit_text
+from worker.dossier.markup import limit_text
 
 REVIEW_DECISIONS: Final = {"approved": CommandName.APPROVED, "changes_requested": CommandName.CHANGES}
 """The decision of a review: a code owner's decides a verdict that needs a person."""

@@ -76,7 +76,7 @@ from worker.dossier.issues import (
     find_reverted_pulls,
     is_declared_fix,
 )
-from worker.dossier.markdown import case_fence
+from worker.dossier.markup import case_fence
 from worker.dossier.repo_rules.files import is_rules_file
 
 MEMBER_ASSOCIATIONS: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})

@@ -11,8 +11,7 @@ from worker.adapters.git.junit import read_junit
 from worker.domain.dossier import Commit, Guidance, HeadFile, Issue
 from worker.domain.verdict.ledger import Case
 from worker.dossier.authors import AGENTS, find_author_agent
-from worker.dossier.case import CaseError, read_case, read_case_file
-from worker.dossier.claim_pointer import read_pointer
+from worker.dossier.case import CaseError, read_case, read_case_file, read_pointer
 from worker.dossier.diff import DiffError, LineKind, parse_diff
 from worker.dossier.issues import criteria_of, find_closing_links, listed_criteria
 from worker.dossier.repo_rules.files import parse_guidance

@@ -15,7 +15,7 @@ from worker.domain.dossier import Commit, Dossier, Policy, PullRequest
 from worker.domain.judge_request import DRAFT_TRIGGERS, MANUAL_TRIGGERS, AuthorKind, JudgeRequest, Trigger
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
-from worker.dossier.markdown import parse_blocks, skip_quotations
+from worker.dossier.markup import parse_blocks, skip_quotations
 
 
 @dataclass(frozen=True)

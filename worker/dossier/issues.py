@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.dossier import DESCRIPTION, Criterion, Issue, LateEdit
 from worker.domain.model import Sha
 from worker.domain.pattern import pattern
-from worker.dossier.markdown import case_fences, parse_blocks, skip_quotations, without_code_spans, without_comments
+from worker.dossier.markup import case_fences, parse_blocks, skip_quotations, without_code_spans, without_comments
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -18,9 +18,7 @@ from urllib.parse import SplitResult, urlsplit
 from worker.domain.dossier import Guidance
 from worker.domain.pattern import pattern
 from worker.dossier.diff import ChangeKind, DiffLine, Hunk, LineKind
-from worker.dossier.repo_rules.files import is_rules_file
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
-from worker.signals.prose import (
+from worker.dossier.markup import (
     AtomKind,
     DocumentSyntax,
     TextAtom,
@@ -29,6 +27,8 @@ from worker.signals.prose import (
     has_title,
     split_line,
 )
+from worker.dossier.repo_rules.files import is_rules_file
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
 
 SAFE_REASON: Final = "only spelling, layout or links of documentation changed"
 _DOCUMENT: Final = pattern(

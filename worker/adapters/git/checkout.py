@@ -47,8 +47,7 @@ from worker.domain.dossier import (
 from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
 from worker.domain.model import DeliveryId, RepositoryId, Sha
 from worker.domain.verdict.ledger import Case
-from worker.dossier.case import CaseError, read_case, read_case_file
-from worker.dossier.claim_pointer import cited_paths
+from worker.dossier.case import CaseError, cited_paths, read_case, read_case_file
 from worker.dossier.issues import find_closing_links
 from worker.dossier.repo_rules.files import (
     FOLDER_NAMES,

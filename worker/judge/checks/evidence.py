@@ -17,7 +17,7 @@ from worker.domain.dossier import Criterion, Dossier
 from worker.domain.pattern import pattern
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, EvidencePointer, Finding, Side
-from worker.dossier.claim_pointer import ClaimPointer, read_pointer
+from worker.dossier.case import ClaimPointer, read_pointer
 from worker.dossier.diff import ChangeKind, Diff, DiffError, FileDiff, base_text, diff_of, text_lines
 from worker.signals.acceptance_gap.change_index import build_index, find_terms
 from worker.signals.analysis.change import CodeChange

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, assert_never
 from worker.domain.dossier import stands_at
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, CriterionStatus, CriterionVerdict
-from worker.dossier.claim_pointer import cited_paths, read_pointer
+from worker.dossier.case import cited_paths, read_pointer
 from worker.signals.acceptance_gap.change_index import (
     ChangeIndex,
     ChangeUnit,

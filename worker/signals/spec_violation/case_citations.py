@@ -16,7 +16,7 @@ from typing import Final, assert_never
 from worker.domain.pattern import pattern
 from worker.domain.verdict.ledger import Case
 from worker.domain.verdict.verdict import Category
-from worker.dossier.claim_pointer import FILE_ENDINGS, ClaimPointer, read_pointer
+from worker.dossier.case import FILE_ENDINGS, ClaimPointer, read_pointer
 from worker.dossier.diff import ChangeKind, DiffLine, Hunk, text_lines
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import FileRole, Language, language_of, role_of

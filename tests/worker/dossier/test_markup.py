@@ -3,7 +3,7 @@
 import pytest
 
 from worker.dossier.issues import describe_own_task
-from worker.dossier.markdown import (
+from worker.dossier.markup import (
     MOST_LINES,
     MOST_QUOTATION_LINES,
     FencedBlock,
