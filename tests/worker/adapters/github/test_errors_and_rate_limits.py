@@ -10,6 +10,7 @@ import pytest
 from githubkit.exception import AuthCredentialError, RequestError
 
 from tests.worker.adapters.github.conftest import INSTALLATION, FakeRepo
+from tests.worker.adapters.redis.outcome_samples import FixedClock
 from tests.world.fake_github import FakeGitHub
 from worker.adapters.github.client import ApiCall, AppAccess
 from worker.adapters.github.errors_and_rate_limits import (
@@ -214,19 +215,6 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 RESET = NOON + timedelta(minutes=30)
 
 
-class StoppedClock:
-    """A clock that does not advance."""
-
-    def __init__(self, at: datetime = NOON) -> None:
-        self.at = at
-
-    def now(self) -> datetime:
-        return self.at
-
-    def monotonic_ms(self) -> int:
-        return 0
-
-
 class StoredLimits:
     """Stored rate limits of one installation."""
 
@@ -260,7 +248,7 @@ def headers(remaining: int, reset: datetime = RESET, resource: str = "core") -> 
 def test_last_requests_are_reserved_for_more_urgent_ones(
     left: int, admitted: RequestPriority | None, refused: RequestPriority
 ) -> None:
-    budget = RequestBudget(HERE, StoredLimits(core=RateLimit(left, RESET)), StoppedClock())
+    budget = RequestBudget(HERE, StoredLimits(core=RateLimit(left, RESET)), FixedClock(NOON))
     if admitted is not None:
         budget.admit("core", admitted)
     with pytest.raises(RateLimited) as error:
@@ -270,8 +258,8 @@ def test_last_requests_are_reserved_for_more_urgent_ones(
 
 def test_budget_is_full_after_the_reset_and_separate_per_resource() -> None:
     page = StoredLimits(core=RateLimit(0, RESET))
-    RequestBudget(HERE, page, StoppedClock(RESET)).admit("core", RequestPriority.SWEEP)
-    RequestBudget(HERE, page, StoppedClock()).admit("graphql", RequestPriority.SWEEP)
+    RequestBudget(HERE, page, FixedClock(RESET)).admit("core", RequestPriority.SWEEP)
+    RequestBudget(HERE, page, FixedClock(NOON)).admit("graphql", RequestPriority.SWEEP)
 
 
 @pytest.mark.parametrize(
@@ -286,9 +274,9 @@ def test_secondary_limit_stops_requests_that_are_no_more_urgent(
     refused: RequestPriority, admitted: list[RequestPriority]
 ) -> None:
     page, until = StoredLimits(), NOON + timedelta(seconds=60)
-    RequestBudget(HERE, page, StoppedClock()).note_throttled(refused, until)
+    RequestBudget(HERE, page, FixedClock(NOON)).note_throttled(refused, until)
     for resource in ("core", "graphql"):
-        elsewhere = RequestBudget(HERE, page, StoppedClock())
+        elsewhere = RequestBudget(HERE, page, FixedClock(NOON))
         for need in RequestPriority:
             if need in admitted:
                 elsewhere.admit(resource, need)
@@ -296,23 +284,23 @@ def test_secondary_limit_stops_requests_that_are_no_more_urgent(
                 with pytest.raises(RateLimited) as error:
                     elsewhere.admit(resource, need)
                 assert error.value.retry_at == until
-        RequestBudget(HERE, page, StoppedClock(until)).admit(resource, RequestPriority.SWEEP)
+        RequestBudget(HERE, page, FixedClock(until)).admit(resource, RequestPriority.SWEEP)
 
 
 def test_stricter_and_longer_of_two_secondary_limits_counts() -> None:
     page, soon, late = StoredLimits(), NOON + timedelta(seconds=10), NOON + timedelta(seconds=60)
-    budget = RequestBudget(HERE, page, StoppedClock())
+    budget = RequestBudget(HERE, page, FixedClock(NOON))
     budget.note_throttled(RequestPriority.STATE, soon)
     budget.note_throttled(RequestPriority.SWEEP, late)
     assert page.kept["secondary"] == RateLimit(RESERVED_REQUESTS[RequestPriority.STATE], late)
-    after = RequestBudget(HERE, page, StoppedClock(late))
+    after = RequestBudget(HERE, page, FixedClock(late))
     after.note_throttled(RequestPriority.SWEEP, late + timedelta(seconds=1))
     assert page.kept["secondary"].remaining == RESERVED_REQUESTS[RequestPriority.SWEEP], "the old one is over"
 
 
 def test_remaining_requests_count_immediately_and_are_stored_near_the_end() -> None:
     page = StoredLimits()
-    budget = RequestBudget(HERE, page, StoppedClock())
+    budget = RequestBudget(HERE, page, FixedClock(NOON))
     budget.note_headers(headers(NOTE_EACH_BELOW))
     assert page.notes == 0
     budget.note_headers(headers(NOTE_EACH_BELOW - 1))
@@ -339,7 +327,7 @@ def test_remaining_requests_count_immediately_and_are_stored_near_the_end() -> N
 )
 def test_response_without_rate_limit_headers_changes_nothing(response_headers: Mapping[str, str]) -> None:
     page = StoredLimits()
-    RequestBudget(HERE, page, StoppedClock()).note_headers(response_headers)
+    RequestBudget(HERE, page, FixedClock(NOON)).note_headers(response_headers)
     assert page.notes == 0
 
 
