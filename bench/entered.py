@@ -1,7 +1,7 @@
 """Which files of the product its processes enter for one documentation-only pull request.
 
 `assay serve` and `assay work` run as in a conversation, under a trace function that writes down each function of `app/` and
-`worker/` at its first call in a process. A module's own statements do not count. The start of the processes counts for all
+`worker/` at its first call in a process. A module's own statements and their comprehensions do not count. The start of the processes counts for all
 processes, and not for the judge job, which is a fork. Does not measure time: tracing slows every call.
 """
 
@@ -37,6 +37,9 @@ def run_traced(log: str, arguments: list[str]) -> None:
         if id(code) in seen:
             return
         seen[id(code)] = code
+        by = frame.f_back
+        if code.co_name[0] == "<" and by is not None and by.f_code.co_name == "<module>":
+            return
         if code.co_filename.startswith(ROOMS) and code.co_flags & OF_FUNCTION:
             line = f"{os.getpid()}\t{code.co_filename}\t{code.co_firstlineno}\t{code.co_name}\n"
             os.write(to, line.encode())

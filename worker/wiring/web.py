@@ -7,8 +7,8 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.cells import Residence
 from worker.adapters.redis.connection.async_client import AsyncRedisClient
 from worker.adapters.redis.judging import intake
-from worker.adapters.redis.judging.inbox import append_delivery
 from worker.adapters.redis.judging.merge_groups import RedisMergeGroups
+from worker.adapters.redis.queues import append_delivery
 from worker.adapters.redis.records import add_repositories
 from worker.domain.model import InstallationId
 from worker.wiring.store import Store

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from app.web.server import create_app, listen, web_server
 from tests.world.redis import RedisServer
 from worker.adapters.redis.connection.client import RedisClient
-from worker.adapters.redis.judging.inbox import RedisInbox
+from worker.adapters.redis.queues import RedisInbox
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.settings import AppCredentials, Settings, Timing

@@ -172,7 +172,7 @@ delivery: Final = OfDelivery("delivery", "string", ttl=REDELIVERY_TTL)
 """Marks a counted delivery."""
 
 INBOX: Final = Key("assay:inbox", "list", ttl=None)
-"""Deliveries that are not applied yet (`judging.inbox`)."""
+"""Deliveries that are not applied yet (`queues`)."""
 
 INBOX_ASIDE: Final = Key("assay:inbox:aside", "list", ttl=MONTH)
 """Deliveries that could not be applied."""

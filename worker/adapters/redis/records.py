@@ -36,12 +36,12 @@ from worker.adapters.redis.connection.transactions import (
     run,
     write_all,
 )
-from worker.adapters.redis.delayed_queue import DelayedQueue, removal
 from worker.adapters.redis.encryption_and_tokens import SealedPart
 from worker.adapters.redis.judging.intake import stamp
 from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.ledger_and_events import RedisEvents as Stream
 from worker.adapters.redis.pauses import RedisPauses
+from worker.adapters.redis.queues import DelayedQueue, removal
 from worker.domain.check.check_run import DueJudging, PullWithHead, find_wait_reason
 from worker.domain.github_events import DeliveryAttempt, DeliveryCursor, Repository, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef

@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from worker.adapters.redis.budget import RedisBudget, RedisRates, RedisRunBudget
-    from worker.adapters.redis.delayed_queue import (
-        RedisCommandQueue,
-        RedisPullRequestEventQueue,
-        RedisTaskQueue,
-        RedisUnconfirmedQueue,
-    )
     from worker.adapters.redis.documents import (
         RedisConfigs,
         RedisDecisions,
@@ -45,11 +39,17 @@ if TYPE_CHECKING:
     )
     from worker.adapters.redis.encryption_and_tokens import RedisSetup, RedisTokens
     from worker.adapters.redis.judging.check_runs import RedisCheckRegistry, RedisSharedHeads
-    from worker.adapters.redis.judging.inbox import RedisInbox
     from worker.adapters.redis.judging.merge_groups import RedisMergeGroups
     from worker.adapters.redis.metrics import RedisMeasures
     from worker.adapters.redis.outcomes import RedisOutcomes
     from worker.adapters.redis.pauses import RedisPausedHeads
+    from worker.adapters.redis.queues import (
+        RedisCommandQueue,
+        RedisInbox,
+        RedisPullRequestEventQueue,
+        RedisTaskQueue,
+        RedisUnconfirmedQueue,
+    )
     from worker.adapters.redis.records import AddedRepositoryQueue, RedisFirstSeen, RedisRecords, RedisUninstallations
     from worker.domain.check.author_comment import CommentJob
     from worker.domain.check.check_run import SarifUpload
@@ -82,7 +82,7 @@ class Store:
     @property
     def inbox(self) -> "RedisInbox":
         """Deliveries that are not applied yet."""
-        from worker.adapters.redis.judging.inbox import RedisInbox  # noqa: PLC0415 - unused on a laptop
+        from worker.adapters.redis.queues import RedisInbox  # noqa: PLC0415 - unused on a laptop
 
         return RedisInbox(self.client, self.timing, self.ledger_retention)
 
@@ -105,21 +105,21 @@ class Store:
     @property
     def commands(self) -> "RedisCommandQueue":
         """Unanswered commands."""
-        from worker.adapters.redis.delayed_queue import RedisCommandQueue  # noqa: PLC0415 - unused on a laptop
+        from worker.adapters.redis.queues import RedisCommandQueue  # noqa: PLC0415 - unused on a laptop
 
         return RedisCommandQueue(self.client, self.codec, self.timing)
 
     @property
     def unconfirmed(self) -> "RedisUnconfirmedQueue":
         """Deliveries of unknown order."""
-        from worker.adapters.redis.delayed_queue import RedisUnconfirmedQueue  # noqa: PLC0415 - the dispatcher's
+        from worker.adapters.redis.queues import RedisUnconfirmedQueue  # noqa: PLC0415 - the dispatcher's
 
         return RedisUnconfirmedQueue(self.client, self.timing)
 
     @property
     def pull_request_events(self) -> "RedisPullRequestEventQueue":
         """Unprocessed pull request events."""
-        from worker.adapters.redis.delayed_queue import RedisPullRequestEventQueue  # noqa: PLC0415 - the dispatcher's
+        from worker.adapters.redis.queues import RedisPullRequestEventQueue  # noqa: PLC0415 - the dispatcher's
 
         return RedisPullRequestEventQueue(self.client, self.timing)
 
@@ -140,7 +140,7 @@ class Store:
     @property
     def comment_jobs(self) -> "RedisTaskQueue[CommentJob]":
         """Verdicts with a pending comment for the author."""
-        from worker.adapters.redis.delayed_queue import RedisTaskQueue  # noqa: PLC0415 - as above
+        from worker.adapters.redis.queues import RedisTaskQueue  # noqa: PLC0415 - as above
         from worker.domain.check.author_comment import CommentJob  # noqa: PLC0415 - unused on a laptop
 
         return RedisTaskQueue(self.client, self.timing, CommentJob, COMMENT_JOBS)
@@ -162,7 +162,7 @@ class Store:
     @property
     def scans(self) -> "RedisTaskQueue[SarifUpload]":
         """Verdicts with a pending SARIF upload."""
-        from worker.adapters.redis.delayed_queue import RedisTaskQueue  # noqa: PLC0415 - as above
+        from worker.adapters.redis.queues import RedisTaskQueue  # noqa: PLC0415 - as above
         from worker.domain.check.check_run import SarifUpload  # noqa: PLC0415 - unused on a laptop
 
         return RedisTaskQueue(self.client, self.timing, SarifUpload, SCANS)
@@ -291,7 +291,7 @@ class Store:
 
     def find_pending_work(self, call: str) -> "frozenset[PendingWork]":
         """Kinds of work that are due for the dispatcher, whose next dispatch *call* names."""
-        from worker.adapters.redis.delayed_queue import find_pending_work  # noqa: PLC0415 - the dispatcher's
+        from worker.adapters.redis.queues import find_pending_work  # noqa: PLC0415 - the dispatcher's
 
         return find_pending_work(self.client, call)
 

@@ -11,7 +11,7 @@ from tests.worker.adapters.redis.store_samples import HEAD, NEWER, judge_request
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.async_client import AsyncRedisClient
 from worker.adapters.redis.connection.client import whole
-from worker.adapters.redis.judging.inbox import append_delivery
+from worker.adapters.redis.queues import append_delivery
 from worker.adapters.redis.store import Store
 from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle.intake import CheckDelivery, InboxDelivery, IntakeOutcome, NamedHead, RequestDelivery

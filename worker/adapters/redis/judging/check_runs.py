@@ -35,11 +35,11 @@ from worker.adapters.redis.connection.transactions import (
     run,
     write_all,
 )
-from worker.adapters.redis.delayed_queue import DelayedQueue, postpone_item, removal
 from worker.adapters.redis.encryption_and_tokens import Codec, SealedPart
 from worker.adapters.redis.judging.intake import milliseconds, queue_sync, remembered_keys, request_sync
 from worker.adapters.redis.judging.state import load, save
 from worker.adapters.redis.keys import GROUPS, SHARED_HEADS
+from worker.adapters.redis.queues import DelayedQueue, postpone_item, removal
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.shared_head import (
     CommitRef,

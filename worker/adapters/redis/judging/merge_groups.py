@@ -26,9 +26,9 @@ from worker.adapters.redis.connection.transactions import (
     read_due,
     run,
 )
-from worker.adapters.redis.delayed_queue import receive, removal
 from worker.adapters.redis.judging.intake import milliseconds
 from worker.adapters.redis.keys import GROUPS
+from worker.adapters.redis.queues import receive, removal
 from worker.domain.github_events import MergeGroup
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.intake import IntakeOutcome

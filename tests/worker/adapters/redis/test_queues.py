@@ -11,9 +11,9 @@ from tests.worker.adapters.redis.outcome_samples import revert_event
 from tests.worker.adapters.redis.store_samples import HEAD, NEWER, command_request, judge_request, pull_ref, require
 from tests.worker.adapters.redis.test_merge_groups import merge_group
 from worker.adapters.redis import keys
-from worker.adapters.redis.delayed_queue import WORK_KEYS, RedisCommandQueue, RedisTaskQueue, find_pending_work
 from worker.adapters.redis.encryption_and_tokens import Codec
 from worker.adapters.redis.keys import COMMENT_JOBS, SCANS, QueueKeys
+from worker.adapters.redis.queues import WORK_KEYS, RedisCommandQueue, RedisTaskQueue, find_pending_work
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import SarifUpload
