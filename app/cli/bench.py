@@ -8,7 +8,6 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
@@ -61,7 +60,11 @@ def bench(arguments: argparse.Namespace) -> CommandResult:
     opening = BenchOpener(settings, arguments.tier or settings.tier, rubric)
     with opening.open_context() as judges:
         plan, asks = make_plan(files, judges, opening.tier), judges.model is not None
-    money = _money(arguments.max_usd, folder, asks=asks)
+    if not asks and arguments.max_usd is not None:
+        raise InputError("--max-usd: no model would be asked. Set ANTHROPIC_API_KEY and give --tier hybrid or llm.")
+    if asks and arguments.max_usd is None:
+        raise InputError("This run asks a model. Say with --max-usd what it may cost, or give --tier heuristic.")
+    money = None if arguments.max_usd is None else RunMoney(folder / BUDGET_FILE, arguments.max_usd)
     rows = survey_rows(files)
     prepare_folder(folder, plan)
     jobs = arguments.jobs or os.cpu_count() or 1
@@ -88,15 +91,6 @@ def _record(settings: Settings, outcomes: Sequence[RowOutcome]) -> None:
 
     with open_store(settings) as store:
         record_run(outcomes, store.events)
-
-
-def _money(max_usd: Decimal | None, folder: Path, *, asks: bool) -> RunMoney | None:
-    """What this run may cost. Raises InputError where that does not fit whether a model is asked."""
-    if not asks and max_usd is not None:
-        raise InputError("--max-usd: no model would be asked. Set ANTHROPIC_API_KEY and give --tier hybrid or llm.")
-    if asks and max_usd is None:
-        raise InputError("This run asks a model. Say with --max-usd what it may cost, or give --tier heuristic.")
-    return None if max_usd is None else RunMoney(folder / BUDGET_FILE, max_usd)
 
 
 def _run_zero_tier(

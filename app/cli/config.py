@@ -23,7 +23,14 @@ def config(arguments: argparse.Namespace) -> CommandResult:
 def check(arguments: argparse.Namespace) -> CommandResult:
     """Read the named files, or the one of this checkout. Exit code 2: a file is refused."""
     files = _files(arguments)
-    texts = {origin: _text(path) for origin, path in files.items()}
+    texts = dict[ConfigOrigin, str | None]()
+    for origin, path in files.items():
+        try:
+            texts[origin] = path.read_bytes().decode()
+        except UnicodeDecodeError:
+            texts[origin] = None
+        except OSError as error:
+            raise InputError(f"{path} can't be read: {error.strerror}.") from error
     names = {origin: str(path) for origin, path in files.items()}
     effective = resolve_config([ConfigText(origin=origin, text=text) for origin, text in texts.items()])
     code = Exit.USAGE if effective.refused_files else Exit.ACCEPT
@@ -49,15 +56,6 @@ def _files(arguments: argparse.Namespace) -> dict[ConfigOrigin, Path]:
     if arguments.organisation:
         files[ConfigOrigin.ORGANISATION] = Path(arguments.organisation)
     return files
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_bytes().decode()
-    except UnicodeDecodeError:
-        return None
-    except OSError as error:
-        raise InputError(f"{path} can't be read: {error.strerror}.") from error
 
 
 def _json(configured: EffectiveConfig, names: Mapping[ConfigOrigin, str]) -> dict[str, object]:

@@ -8,13 +8,12 @@ import os
 import pwd
 
 from app.cli.parser import CommandResult, Exit
-from worker.domain.model import InstallationId, RepositoryId
 from worker.domain.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError, parse_end
 from worker.errors import AssayError, InputError
 from worker.process import SystemClock
 from worker.publishing.texts import states as texts
 from worker.publishing.texts.markdown import one_line
-from worker.settings import Settings, load_settings
+from worker.settings import load_settings
 from worker.wiring.cli import find_numbers
 from worker.wiring.store import open_store
 
@@ -30,21 +29,17 @@ def pause(arguments: argparse.Namespace) -> CommandResult:
             store.pauses.pause_all(made)
             return CommandResult(Exit.ACCEPT, texts.paused_message(None, made))
         numbers = [(owner.installation, owner.repository) for owner in store.records().find_holdings(repository).owned]
-        numbers = numbers or _find_at_github(settings, repository)
-        if isinstance(numbers, str):
-            return CommandResult(Exit.USAGE, numbers)
+        if not numbers:
+            try:
+                named = find_numbers(settings, repository)
+            except AssayError as error:
+                return CommandResult(Exit.USAGE, texts.github_not_reached(repository, str(error)))
+            if named is None:
+                return CommandResult(Exit.USAGE, texts.not_installed(repository))
+            numbers = [(named.installation, named.repository)]
         for pair in numbers:
             store.pauses.pause(*pair, made)
         return CommandResult(Exit.ACCEPT, texts.paused_message(repository, made))
-
-
-def _find_at_github(settings: Settings, repository: str) -> list[tuple[InstallationId, RepositoryId]] | str:
-    """The ids of a repository that the store does not know; or why it can't be paused."""
-    try:
-        numbers = find_numbers(settings, repository)
-    except AssayError as error:
-        return texts.github_not_reached(repository, str(error))
-    return texts.not_installed(repository) if numbers is None else [(numbers.installation, numbers.repository)]
 
 
 def resume(arguments: argparse.Namespace) -> CommandResult:

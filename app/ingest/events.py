@@ -146,7 +146,12 @@ class _EditEffect(NamedTuple):
 def _edit_effect(payload: PullRequestPayload) -> _EditEffect | None:
     if payload.changes.base is not None:
         return _EditEffect(PullRequestEdit.BASE)
-    now, before = _texts(payload)
+    pull, changes = payload.pull_request, payload.changes
+    now = _PullText(pull.title, pull.body or "")
+    before = _PullText(
+        now.title if changes.title is None else changes.title.before or "",
+        now.body if changes.body is None else changes.body.before or "",
+    )
     if now == before:
         return None
     case = _case(now.body)
@@ -162,15 +167,6 @@ def _edit_effect(payload: PullRequestPayload) -> _EditEffect | None:
     is_by_other_bot = other is not None and not is_person(other)  # such as one that writes summaries
     has_other_task = not is_by_other_bot and describe_own_task(*now) != describe_own_task(*before)
     return _EditEffect(PullRequestEdit.TEXT, links) if has_other_task else None
-
-
-def _texts(payload: PullRequestPayload) -> tuple[_PullText, _PullText]:
-    """Title and body now, and before the edit."""
-    pull, changes = payload.pull_request, payload.changes
-    now = _PullText(pull.title, pull.body or "")
-    title = now.title if changes.title is None else changes.title.before or ""
-    body = now.body if changes.body is None else changes.body.before or ""
-    return now, _PullText(title, body)
 
 
 def _other_sender(payload: PullRequestPayload) -> PayloadAccount | None:

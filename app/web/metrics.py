@@ -141,7 +141,14 @@ def serve_metrics(address: tuple[str, int], collector: Collector) -> Generator[s
     """Serve GET /metrics at *address* during the block. Yields the URL. Raises SettingError where it can't listen there."""
     registry = CollectorRegistry()
     registry.register(collector)
-    with _bind(*address) as listening:
+    host, port = address
+    try:
+        listening = socket.create_server(address, family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        problem = f'is "{host}:{port}", which can\'t be listened at ({reason})'
+        raise malformed_setting("ASSAY_METRICS_ADDRESS", problem) from error
+    with listening:
         server = _MetricsServer(listening, _MetricsHandler.factory(registry))
         thread = threading.Thread(
             target=server.serve_forever, name="metrics", kwargs={"poll_interval": 0.1}, daemon=True
@@ -153,15 +160,6 @@ def serve_metrics(address: tuple[str, int], collector: Collector) -> Generator[s
         finally:
             server.shutdown()
             thread.join()
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        problem = f'is "{host}:{port}", which can\'t be listened at ({reason})'
-        raise malformed_setting("ASSAY_METRICS_ADDRESS", problem) from error
 
 
 class _MetricsServer(ThreadingHTTPServer):

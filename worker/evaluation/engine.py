@@ -91,7 +91,13 @@ def run_in_processes(
         lost: list[T] = []
         yield from _answers(opening, chain((first,), islice(left, jobs * life - 1)), jobs, lost)
         for task in lost:
-            yield task, _retry_task(opening, task)
+            answers = list(_answers(partial(_open_sandboxed, opening), iter((task,)), 1, []))
+            if not answers:
+                raise InputError(
+                    f"The process that judged {task} was ended from outside, perhaps for its memory. What was judged is "
+                    "kept: run the same command again, with fewer --jobs if it happens again."
+                )
+            yield from answers
 
 
 def _answers(opening: WorkerOpener[T, A], tasks: Iterator[T], jobs: int, lost: list[T]) -> Generator[tuple[T, A]]:
@@ -140,16 +146,6 @@ def _hold_interrupts() -> Generator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _retry_task(opening: WorkerOpener[T, A], task: T) -> A:
-    """The answer to a task that was lost with its process. Raises InputError where it is lost again."""
-    for _, answer in list(_answers(partial(_open_sandboxed, opening), iter((task,)), 1, [])):
-        return answer
-    raise InputError(
-        f"The process that judged {task} was ended from outside, perhaps for its memory. What was judged is kept: "
-        "run the same command again, with fewer --jobs if it happens again."
-    )
 
 
 def _limit_process(parent: int) -> None:

@@ -69,7 +69,7 @@ class EvaluationJobs:
         if task.looks:
             figures = FiguresCache(self.settings.figures_folder, self.store.events, self.store.event_retention)
             demote_signals(self.store.demotions, figures, task.pull.installation_id, self.clock)
-        return self._run_shadow_evaluation(task.pull)
+        return not self.settings.shadow.is_set or self._run_shadow_evaluation(task.pull)
 
     def _rejudge(self, order: RejudgeOrder, terms: RejudgeTerms) -> bool:
         rejudger = Rejudger(self.settings, self.store, terms, self.open_judge)
@@ -84,10 +84,10 @@ class EvaluationJobs:
 
     def _run_shadow_evaluation(self, pull: PullRef) -> bool:
         """Judge the last verdict's dossier by the candidate. One that can't be read is an `eval.failed` event."""
-        named = shadow_terms(self.settings, pull.installation_id, self.clock)
-        order = None if named is None else make_shadow_order(self.store, pull)
-        if named is None or order is None:
+        order = make_shadow_order(self.store, pull)
+        if order is None:
             return True
+        named = shadow_terms(self.settings, pull.installation_id, self.clock)
         try:
             terms = complete_terms(named, self.open_judge)
         except InputError as error:

@@ -439,14 +439,9 @@ def _load_rubric(terms: RejudgeTerms, path: Path | None = None) -> VersionedRubr
     return load_rubric(path) if terms.weighs is None else load_scoring_rubric(terms.weighs, path)
 
 
-def shadow_terms(settings: Settings, installation: InstallationId, clock: Clock) -> RejudgeTerms | None:
-    """The terms of today's shadow evaluation, before its files are read; None without a candidate.
-
-    Without a budget of its own it asks no model.
-    """
+def shadow_terms(settings: Settings, installation: InstallationId, clock: Clock) -> RejudgeTerms:
+    """The terms of today's shadow evaluation, before its files are read. Without a budget of its own it asks no model."""
     shadow = settings.shadow
-    if not shadow.is_set:
-        return None
     return RejudgeTerms(
         law="",
         digest="",

@@ -219,19 +219,14 @@ def _cost_and_backlog(answers: StatsPage, page: TerminalPage) -> Iterator[str]:
     yield from wrap_lines(f"Judging has cost {_dollars(answers.cost['total_usd'])}{more}.", page)
     backlog = answers.backlog
     if backlog["open"]:
-        oldest = _age(backlog["oldest_open_s"])
+        seconds, units = backlog["oldest_open_s"], ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+        size, unit = next((unit for unit in units if seconds >= unit[0]), units[-1])
+        oldest = f"{seconds / size:.0f} {unit}"
         yield from wrap_lines(f"Begun and not ended: {backlog['open']}, the oldest for {oldest}.", page)
     for row in backlog["data"]:
         if row["failed"]:
             failed = f"{row['failed']} of {row['completed'] + row['failed']} ({_plain(row['subject'])})"
             yield from wrap_lines(f"Failed to judge {failed}: {_counts(row['failure_modes'].items())}.", page)
-
-
-def _age(seconds: float) -> str:
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _blocked_lines(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:

@@ -261,12 +261,16 @@ class AppContext:
             checks = GitHubChecks(access, app_id, lambda _: group_external_id(group.number))
             return CheckRunService(checks, registry, fence)
 
+        def submit(group: MergeGroup, token: str) -> None:
+            with contextlib.closing(JudgeQueue(settings)) as queue:
+                queue.submit_group(group.id, token)
+
         return MergeGroupHandler(
             queue=store.groups,
             source=GitHubMergeGroups(access, app_id),
             open_check=open_check,
             open_judging=self._open_group_judging,
-            submit=self._submit_group,
+            submit=submit,
             ledger=store.ledger,
             dossiers=store.archive,
             stores=VerdictStores(store.ledger, store.archive),
@@ -274,10 +278,6 @@ class AppContext:
             clock=self.clock,
             terms=GroupTerms(group_wait, settings.retries, site),
         )
-
-    def _submit_group(self, group: MergeGroup, token: str) -> None:
-        with contextlib.closing(JudgeQueue(self.settings)) as queue:
-            queue.submit_group(group.id, token)
 
     @contextmanager
     def _open_group_judging(self, request: JudgeRequest, lease: GroupLease) -> Generator[tuple[Dossier, JudgeContext]]:
@@ -380,17 +380,15 @@ class ReconcileContext:
             elif count := redelivery.run():
                 LOG.warning("missed deliveries requested", extra={"count": count})
         finally:  # it finds what no delivery reported
-            sweep.run_all(filter(self._is_resident, _installations(api, progress)))
+            sweep.run_all(self._installations(api, progress))
 
-    def _is_resident(self, installed: tuple[InstallationId, datetime]) -> bool:
-        cell = self.settings.cell
-        return not self.settings.cells or is_resident(self.store.client, cell, installed[0])
-
-
-def _installations(api: GitHubApi, progress: RedisProgress) -> Iterator[tuple[InstallationId, datetime]]:
-    """Active installations and their creation times, from where the last round stopped."""
-    for page, following in list_installation_pages(api, progress.round()):
-        for installation in page:
-            if installation.suspended_at is None:
-                yield InstallationId(installation.id), installation.created_at
-        progress.goes_on(following)
+    def _installations(self, api: GitHubApi, progress: RedisProgress) -> Iterator[tuple[InstallationId, datetime]]:
+        """Active installations of this cell and their creation times, from where the last round stopped."""
+        for page, following in list_installation_pages(api, progress.round()):
+            for installation in page:
+                number, settings = InstallationId(installation.id), self.settings
+                if installation.suspended_at is None and (
+                    not settings.cells or is_resident(self.store.client, settings.cell, number)
+                ):
+                    yield number, installation.created_at
+            progress.goes_on(following)

@@ -5,7 +5,6 @@ Also what `assay doctor` asks Redis, GitHub and the model's API, whose SDKs are 
 """
 
 import hashlib
-import re
 import tempfile
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -257,11 +256,12 @@ class StoreReport:
 
 def examine_store(store: Store) -> StoreReport:
     """Read version, persistence and eviction policy. Raises Unavailable."""
-    info = text(store.client.call("INFO", "everything"))
+    lines = text(store.client.call("INFO", "everything")).splitlines()
+    info = dict(line.split(":", 1) for line in lines if ":" in line)
     return StoreReport(
-        version=_field(info, "valkey_version") or _field(info, "redis_version"),
-        persistence="AOF" if _field(info, "aof_enabled") == "1" else _snapshots(store),
-        eviction=_field(info, "maxmemory_policy"),
+        version=info.get("valkey_version") or info.get("redis_version", ""),
+        persistence="AOF" if info.get("aof_enabled") == "1" else _snapshots(store),
+        eviction=info.get("maxmemory_policy", ""),
         lacks_key=store.is_key_missing(),
     )
 
@@ -273,11 +273,6 @@ def _snapshots(store: Store) -> str:
     except (RedisRefused, Unavailable):  # the client reports NOPERM as an outage
         return "by its host"
     return "RDB" if isinstance(reply, list) and len(reply) > 1 and reply[1] else ""
-
-
-def _field(info: str, name: str) -> str:
-    match = re.search(rf"^{name}:(.*?)\r?$", info, re.MULTILINE)
-    return match[1] if match else ""
 
 
 def examine_app(settings: Settings, subscribed: Iterable[str]) -> "AppReport":

@@ -59,7 +59,11 @@ class ProcessSupervisor:
         try:
             while not self.is_stopping:
                 self._reap()
-                self._start_missing()
+                for process in self.processes:
+                    if not process.pid and time.monotonic() >= process.not_before:
+                        process.started_at = time.monotonic()
+                        process.pid = _fork(process.work)
+                        LOG.info("process started", extra={"hand": process.name, "child": process.pid})
                 time.sleep(POLL_INTERVAL_S)
         finally:
             self._stop()
@@ -68,13 +72,6 @@ class ProcessSupervisor:
 
     def _request_stop(self, _signal: int, _frame: FrameType | None) -> None:
         self.stop_requests += 1
-
-    def _start_missing(self) -> None:
-        for process in self.processes:
-            if not process.pid and time.monotonic() >= process.not_before:
-                process.started_at = time.monotonic()
-                process.pid = _fork(process.work)
-                LOG.info("process started", extra={"hand": process.name, "child": process.pid})
 
     def _reap(self) -> None:
         for process in self.processes:

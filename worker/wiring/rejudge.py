@@ -25,7 +25,9 @@ def open_terms(
     settings: Settings, store: Store | None, terms: RejudgeTerms, pull: PullRef | None
 ) -> Generator[JudgeContext]:
     """The context of these terms, paid by *pull* within the run's budget. Without store or pull: for its names only."""
-    account = None if store is None or pull is None else BudgetAccount(store, pull, wrap=_run_budget(store, terms))
+    account = None
+    if store is not None and pull is not None:
+        account = BudgetAccount(store, pull, wrap=partial(_cap_budget, store, terms) if terms.book else None)
     with open_judge_context(with_model(settings, terms.model), terms.tier, terms.rubric, account) as context:
         yield replace(context, prompt=load_prompt(terms.prompt))
 
@@ -46,16 +48,10 @@ class RejudgerOpener(NamedTuple):
             yield rejudger(self.settings, store, self.terms).execute_or_halt
 
 
-def _run_budget(store: Store, terms: RejudgeTerms) -> Callable[[ModelBudget], ModelBudget] | None:
-    if not terms.book:
-        return None
+def _cap_budget(store: Store, terms: RejudgeTerms, live: ModelBudget) -> ModelBudget:
+    from worker.adapters.redis.budget import RunCappedBudget  # noqa: PLC0415 - only for a model
 
-    def cap_budget(live: ModelBudget) -> ModelBudget:
-        from worker.adapters.redis.budget import RunCappedBudget  # noqa: PLC0415 - only for a model
-
-        return RunCappedBudget(store.run_budget(terms.book, terms.limit_usd), live, is_capped=terms.is_capped)
-
-    return cap_budget
+    return RunCappedBudget(store.run_budget(terms.book, terms.limit_usd), live, is_capped=terms.is_capped)
 
 
 def prompt_meter(access: ModelAccess) -> CostMeter:

@@ -287,15 +287,10 @@ def judge_by_candidate(
     """The terms of the candidate, and its verdict's entry."""
     settings = replace(settings, shadow=shadow)
     named = shadow_terms(settings, INSTALLATION, SystemClock())
-    assert named is not None
     by = complete_terms(named, partial(open_terms, settings, None))
     assert live.rejudge(settings, store, by, original) is OrderResult.JUDGED
     (child,) = live.children(store, original)
     return by, child
-
-
-def test_no_shadow_terms_without_a_candidate(settings: Settings) -> None:
-    assert shadow_terms(settings, INSTALLATION, SystemClock()) is None
 
 
 def test_unfunded_shadow_asks_no_model(store: Store, suspicious: LedgerEntry, hybrid: Settings, tmp_path: Path) -> None:

@@ -207,17 +207,13 @@ def parse_entry(kind: bytes, raw: bytes) -> ParsedEntry:
         if isinstance(entry, FailedEntry) and entry.score is not UNSET:
             return FAILED_VERDICT.decode(raw)
     except (MsgspecError, ValueError, RecursionError):
-        return SkippedEntry(_skip_reason(raw))
+        try:
+            body: object = from_json(raw)
+        except ValueError:
+            body = None
+        is_ours = isinstance(body, dict) and cast("dict[str, object]", body).get("v") == EVENT_VERSION
+        return SkippedEntry(SkipReason.BROKEN if is_ours else SkipReason.UNREADABLE)
     return TroubleEntry(kind.decode()) if isinstance(entry, AnyEntry) else entry
-
-
-def _skip_reason(raw: bytes) -> SkipReason:
-    try:
-        body: object = from_json(raw)
-    except ValueError:
-        return SkipReason.UNREADABLE
-    is_ours = isinstance(body, dict) and cast("dict[str, object]", body).get("v") == EVENT_VERSION
-    return SkipReason.BROKEN if is_ours else SkipReason.UNREADABLE
 
 
 @lru_cache(maxsize=4096)
