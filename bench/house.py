@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
 
-from tests.test_names import (
+from tests.test_style import (
     BANNED,
     PRODUCT,
     Function,
@@ -24,8 +24,9 @@ from tests.test_names import (
     files,
     ignored_imports,
     imports,
+    size,
+    tree_of,
 )
-from tests.test_sizes import size
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 GENERATED: Final = "<!-- Generated "
@@ -41,7 +42,7 @@ class Figure(NamedTuple):
 
 def figures(root: Path) -> Iterator[Figure]:
     sources = {path: path.read_text("utf-8") for path in files(root, PRODUCT, "py")}
-    trees = {path: ast.parse(text) for path, text in sources.items()}
+    trees = {path: tree_of(path) for path in sources}
     scripts = files(root, PRODUCT, "lua")
     levels = [f"{count} {folder.relative_to(root)}" for folder, count in fullest(root / room for room in PRODUCT)]
     lengths = [length for path in sources for _, length in size(path).functions]

@@ -48,7 +48,8 @@ def test_push_delivered_late_does_not_replace_a_newer_head(world: World) -> None
     assert world.github.deliver_push(repository.name, third) == {"outcome": "queued"}
     held_reply.wait_for_request()
     assert world.github.deliver_push(repository.name, second) == {"outcome": "queued"}
-    assert (read_state(third), read_state(second)) == (("pending", None), ("superseded", third))
+    world.wait_until(lambda: read_state(second) == ("superseded", third))
+    assert read_state(third) == ("pending", None)
     held_reply.release()
     assert read_state(third, "30") == ("done", None)
     world.wait_after(world.github.control("hooks", paused=False))

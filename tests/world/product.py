@@ -1,6 +1,9 @@
 """Runs the product as users do: `assay serve` and `assay work`, or `assay up`, as real processes."""
 
+import gc
+import io
 import json
+import os
 import re
 import signal
 import subprocess
@@ -13,7 +16,9 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 import httpx
+import pytest
 
+from app.cli.main import main
 from tests.world.fake_github import ServerInfo
 from tests.world.parent_death import ParentDeathSignal, descendants
 from tests.world.redis import RedisServer
@@ -247,6 +252,30 @@ def run_assay(environment: Mapping[str, str], *arguments: str) -> subprocess.Com
     """Run one `assay` command to its end."""
     command = [str(ASSAY), *arguments]
     return subprocess.run(command, env=dict(environment), capture_output=True, text=True, timeout=60, check=False)
+
+
+def run_in_process(
+    environment: Mapping[str, str], *arguments: str, cwd: Path | None = None, stdin: str | None = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run one `assay` command in the tests' own process, which takes a tenth of the time. A *stdin* of None is a closed one."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    text_input = None if stdin is None else io.StringIO(stdin)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:  # noqa: TID251 - it is put aside
+            patch.delenv(name)
+        for name, value in {**environment, "PYDANTIC_DISABLE_PLUGINS": "__all__"}.items():
+            patch.setenv(name, value)
+        patch.chdir(cwd or Path.cwd())
+        for name, stream in (("stdin", text_input), ("stdout", out), ("stderr", err)):
+            patch.setattr(sys, name, stream)
+        try:
+            code = main(arguments)
+        except SystemExit as leaving:  # argparse's own
+            code = int(leaving.code or 0)
+        finally:
+            gc.enable()  # `judge` turns it on once it has loaded what it needs
+    printed = [stream.buffer.getvalue().decode() for stream in (out, err)]
+    return subprocess.CompletedProcess(arguments, code, *printed)
 
 
 def build_environment(

@@ -14,7 +14,7 @@ from tests.world.contract import find_violations
 from tests.world.fake_anthropic import FakeAnthropic, HeldReply, Reply
 from tests.world.fake_github import FakeGitHub
 from tests.world.people import Comment, Files, Person, Proposal
-from tests.world.product import Product, run_assay
+from tests.world.product import Product, run_in_process
 from tests.world.pull_requests import PullRequest, Repository
 from tests.world.redis import RedisServer
 from tests.world.sender import WebhookSender
@@ -146,7 +146,7 @@ class World:
 
     def run_assay(self, *arguments: str) -> CompletedProcess[str]:
         """Run an `assay` command with the product's environment."""
-        return run_assay(self.product.environment, *arguments)
+        return run_in_process(self.product.environment, *arguments)
 
     def start_processes(self, *commands: str) -> None:
         """Start processes, and have GitHub deliver to the new web server."""

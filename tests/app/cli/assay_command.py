@@ -1,17 +1,13 @@
 """Runs `assay`: as a process with its own environment, or in the tests' own process."""
 
-import gc
-import io
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
-from app.cli.main import main
 from app.cli.parser import CommandResult, Exit, build_parser
+from tests.world.product import run_in_process
 
 ASSAY = Path(sys.executable).with_name("assay")
 
@@ -36,28 +32,9 @@ def run_refused(
     *arguments: str, environ: Mapping[str, str], cwd: Path | None = None, stdin: str | None = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run a command that ends before it starts, opens or judges anything. A *stdin* of None is a closed one."""
-    buffers = io.BytesIO(), io.BytesIO()
-    out, err = (io.TextIOWrapper(buffer, "utf-8", write_through=True) for buffer in buffers)
-    with pytest.MonkeyPatch.context() as patch:
-        for name in os.environ:  # noqa: TID251 - it is put aside
-            patch.delenv(name)
-        for name, value in {**environ, "PYDANTIC_DISABLE_PLUGINS": "__all__"}.items():
-            patch.setenv(name, value)
-        patch.chdir(cwd or Path.cwd())
-        for name, stream in (
-            ("stdin", None if stdin is None else io.StringIO(stdin)),
-            ("stdout", out),
-            ("stderr", err),
-        ):
-            patch.setattr(sys, name, stream)
-        try:
-            code = main(arguments)
-        except SystemExit as leaving:  # argparse's own
-            code = int(leaving.code or 0)
-        finally:
-            gc.enable()  # `judge` turns it on once it has loaded what it needs
-    assert code == Exit.USAGE, "It was not refused: something was started, in a process that goes on."
-    return subprocess.CompletedProcess(arguments, code, *(buffer.getvalue().decode() for buffer in buffers))
+    done = run_in_process(environ, *arguments, cwd=cwd, stdin=stdin)
+    assert done.returncode == Exit.USAGE, "It was not refused: something was started, in a process that goes on."
+    return done
 
 
 def run_command(*command: str) -> CommandResult:

@@ -104,9 +104,8 @@ def _read_case(source: Path, name: str, lines: list[str]) -> Case:
             if mark != "-":
                 after[path].append(content)
                 number, side = len(after[path]), Side.HEAD
-    return Case(
-        source, name, yaml.safe_load("\n".join([*header, ""])) or {}, _join(before), _join(after), tuple(firings)
-    )
+    keys = yaml.safe_load("\n".join([*header, ""])) if header else {}
+    return Case(source, name, keys, _join(before), _join(after), tuple(firings))
 
 
 def _join(texts: Mapping[str, list[str]]) -> Texts:

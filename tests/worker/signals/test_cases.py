@@ -1,6 +1,6 @@
 """Each signal fires where its cases say, and nowhere else."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import cycle
 from operator import itemgetter
@@ -39,7 +39,12 @@ def module_of(signal: Signal) -> str:
 
 def signals_of(case: Case) -> list[Signal]:
     """The signals of the module that the case's folder is named after."""
-    return [signal for signal in SIGNALS if module_of(signal) == str(case.path.parent.relative_to(FIXTURES))]
+    return signals_by_module()[str(case.path.parent.relative_to(FIXTURES))]
+
+
+@cache
+def signals_by_module() -> Mapping[str, list[Signal]]:
+    return {module: [signal for signal in SIGNALS if module_of(signal) == module] for module in map(module_of, SIGNALS)}
 
 
 def fired_in(dossiers: Iterable[Dossier], signals: list[Signal]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Names and words of docs/design.md: class names occur once, and banned words and local names do not occur."""
+"""Names, words and sizes of docs/design.md: class names occur once, and banned words and names and long functions do not occur."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import grimp
 import pytest
@@ -24,6 +24,7 @@ PHRASES: Final = (
 )  # fmt: skip
 BANNED: Final = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b".replace(" ", r"\s+"), re.IGNORECASE)
 LOCALS: Final = frozenset({"found", "given", "known", "one", "place", "said", "told", "words"})
+FUNCTION, FILE, TEST_FILE = 60, 600, 800
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -36,7 +37,7 @@ def files(root: Path, rooms: Iterable[str], ext: str) -> list[Path]:
 
 def duplicate_class_names(trees: Iterable[ast.Module]) -> list[str]:
     """Names of classes that more than one class has."""
-    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    names = Counter(node.name for tree in trees for node in statements(tree) if isinstance(node, ast.ClassDef))
     return sorted(name for name, count in names.items() if count > 1)
 
 
@@ -72,16 +73,29 @@ def ignored_imports(project: str) -> int:
     return sum(len(contract.get("ignore_imports", ())) for contract in contracts)
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements inside *node*; expressions hold no functions and are skipped."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, part, ()):
+            yield inner
+            yield from statements(inner)
+
+
 def docstrings(tree: ast.Module) -> Iterator[str]:
     """Also the strings under constants and fields."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value.value
 
 
 def banned_locals(tree: ast.Module) -> list[str]:
     """Each assignment, parameter and loop variable with a banned name, inside functions."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    functions = [node for node in statements(tree) if isinstance(node, Function)]
     inside = {id(node): node for function in functions for node in ast.walk(function)}
     parameters = [node.arg for node in inside.values() if isinstance(node, ast.arg)]
     names = [node.id for node in inside.values() if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
@@ -90,20 +104,47 @@ def banned_locals(tree: ast.Module) -> list[str]:
 
 def definitions(tree: ast.Module) -> Iterator[str]:
     """The names of functions and classes, as words."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name.replace("_", " ")
 
 
-TREES = {path: ast.parse(path.read_text("utf-8")) for path in files(ROOT, PRODUCT, "py")}
+class Size(NamedTuple):
+    """The lines of one file, and those of each of its functions."""
+
+    length: int
+    functions: list[tuple[str, int]]
+
+
+def size(path: Path) -> Size:
+    functions = [(node.name, lines(node)) for node in statements(tree_of(path)) if isinstance(node, Function)]
+    return Size(len(path.read_text("utf-8").splitlines()), functions)
+
+
+def lines(node: Function) -> int:
+    """Body without docstring, plus one for the signature."""
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    return (node.end_lineno or 0) - body[0].lineno + 2 if body else 1
+
+
+def problems_of(path: Path) -> list[str]:
+    name, limit = str(path.relative_to(ROOT)), TEST_FILE if path.is_relative_to(ROOT / "tests") else FILE
+    measured = size(path)
+    long = [f"{name}, {function}: {length}" for function, length in measured.functions if length > FUNCTION]
+    return [f"{name}: {measured.length}", *long] if measured.length > limit else long
 
 
 def test_class_name_occurs_once_in_the_product() -> None:
-    assert duplicate_class_names(TREES.values()) == []
+    assert duplicate_class_names(map(tree_of, files(ROOT, PRODUCT, "py"))) == []
+
+
+def test_files_and_functions_keep_their_size() -> None:
+    too_long = [problem for path in files(ROOT, (*PRODUCT, *AROUND), "py") for problem in problems_of(path)]
+    assert not too_long, f"Split these (limits: {FILE} lines a file, {TEST_FILE} of tests, {FUNCTION} a function)"
 
 
 def test_names_and_docstrings_hold_no_banned_word() -> None:
-    trees = TREES | {path: ast.parse(path.read_text("utf-8")) for path in files(ROOT, AROUND, "py")}
+    trees = {path: tree_of(path) for path in files(ROOT, (*PRODUCT, *AROUND), "py")}
     prose = {path: "\n".join((*docstrings(tree), *definitions(tree))) for path, tree in trees.items()}
     names = {str(path.relative_to(ROOT)): names for path, tree in trees.items() if (names := banned_locals(tree))}
     banned = {str(path.relative_to(ROOT)): hits for path, text in prose.items() if (hits := BANNED.findall(text))}
