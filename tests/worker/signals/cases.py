@@ -104,7 +104,7 @@ def _read_case(source: Path, name: str, lines: list[str]) -> Case:
             if mark != "-":
                 after[path].append(content)
                 number, side = len(after[path]), Side.HEAD
-    keys = yaml.safe_load("\n".join([*header, ""])) if header else {}
+    keys: dict[str, Any] = yaml.safe_load("\n".join([*header, ""])) if header else {}
     return Case(source, name, keys, _join(before), _join(after), tuple(firings))
 
 
