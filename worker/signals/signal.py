@@ -29,7 +29,6 @@ from worker.signals.analysis.file_roles import (
     MORE_LANGUAGES,
     FileRole,
     Language,
-    is_ci,
     is_configuration,
     is_document,
     language_of,
@@ -96,6 +95,7 @@ def find_scopes(change: CodeChange) -> frozenset[SignalScope]:
     """What a change gives the signals to look at. Listed criteria count, inferred ones do not; a file that held tests before does."""
     dossier, paths = change.dossier, [file.path for file in change.files]
     code = [file for file in change.files if file.language is not None or file.path.endswith(UNPARSED_ENDINGS)]
+    is_configured = any(map(is_configuration, paths))
     has = {
         SignalScope.ANYTHING: True,
         SignalScope.PRODUCTION: not all(file.is_test for file in code),
@@ -105,11 +105,11 @@ def find_scopes(change: CodeChange) -> frozenset[SignalScope]:
             for file in code
             if file.language is not None
         ),
-        SignalScope.CONFIGURATION: any(is_ci(path) or is_configuration(path) for path in paths),
+        SignalScope.CONFIGURATION: is_configured,
         SignalScope.ISSUE: any(not criterion.inferred for criterion in dossier.criteria or ()),
         SignalScope.CASE: dossier.case is not None,
         SignalScope.RULES: bool(dossier.guidance),
-        SignalScope.MORE_THAN_DOCUMENTS: not all(map(is_document, paths)),
+        SignalScope.MORE_THAN_DOCUMENTS: is_configured or not all(map(is_document, paths)),
     }
     return frozenset(scope for scope, is_there in has.items() if is_there)
 
@@ -178,8 +178,11 @@ class Signal(NamedTuple):
 
     def findings(self, change: CodeChange) -> Iterator[Finding]:
         """Every match as a finding with the strength as its weight."""
-        if not {self.scope, self.needs} <= {SignalScope.CONFIGURATION, *find_scopes(change)}:
-            return  # configuration: strictness is also set in files that are not counted
+        scopes = find_scopes(change)
+        if SignalScope.MORE_THAN_DOCUMENTS in scopes:
+            scopes |= {SignalScope.CONFIGURATION}  # strictness is also set in files that are not counted
+        if not {self.scope, self.needs} <= scopes:
+            return
         for match in islice(self.detect(change), MOST_FINDINGS):
             yield Finding(
                 signal=self.name,
