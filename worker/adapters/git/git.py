@@ -426,7 +426,7 @@ def read_commit(sha: Sha, content: bytes) -> Commit:
     )
 
 
-MOST_BYTES: Final = 2_000_000
+SEARCH_BYTES: Final = 2_000_000
 SEARCH_OPTIONS: Final = (
     *("grep", "-z", "-I", "--word-regexp", "--fixed-strings", "--only-matching"),
     *("--full-name", "--no-color", "--no-textconv"),
@@ -448,14 +448,14 @@ def find_names_at(
     head = dossier.pull_request.head_sha
     names = [word for definition in definitions for word in ("-e", definition.name)]
     try:
-        output = repository.read_until(MOST_BYTES, *SEARCH_OPTIONS, *names, head, "--")
+        output = repository.read_until(SEARCH_BYTES, *SEARCH_OPTIONS, *names, head, "--")
     except GitFailedError as error:
         if error.complaint != NO_REASON:
             raise
         output = b""  # git ends with 1 where nothing matches
     except Unavailable:
         return ()  # the tree is too large for the time limit
-    if len(output) > MOST_BYTES:
+    if len(output) > SEARCH_BYTES:
         return ()
     paths = defaultdict[str, list[str]](list)
     for line in output.splitlines():
@@ -465,7 +465,7 @@ def find_names_at(
 
 
 MOST_REVERTED_COMMITS: Final = 500
-MOST_REVERT_BYTES: Final = 20_000_000
+HISTORY_BYTES: Final = 20_000_000
 RAW_OPTIONS: Final = ("--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv")
 
 
@@ -483,10 +483,10 @@ def find_reverted_commit(repository: GitRepository, merge_base: Sha, head: Sha) 
             "--no-color",
             "--no-show-signature",
         )
-        history = repository.read_until(MOST_REVERT_BYTES, "log", *options, merge_base, "--")
+        history = repository.read_until(HISTORY_BYTES, "log", *options, merge_base, "--")
     except Unavailable:
         return None  # the commits are too large for the time limit
-    _, *parts = _COMMIT.split(history if len(history) <= MOST_REVERT_BYTES else b"")
+    _, *parts = _COMMIT.split(history if len(history) <= HISTORY_BYTES else b"")
     commits = zip(parts[::2], parts[1::2], strict=True)
     same = (sha.decode() for sha, files in commits if undone and frozenset(_files(files.split(b"\0"))) == undone)
     return next(same, None)

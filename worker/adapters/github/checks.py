@@ -51,6 +51,7 @@ from worker.judge.checks.ci_status import without_ansi
 from worker.judge.merge_group import PublishedCheckRun
 from worker.publishing.texts.check_run import check_text
 
+LOG: Final = logging.getLogger(__name__)
 REPORT_CHARACTERS: Final = 4000
 """Limit of one failed check's report; a log belongs on its own page."""
 
@@ -190,7 +191,7 @@ def _of_run(newest: GraphContext, attempt: int) -> CiCheck:
         conclusion=conclusion,
         required=newest.is_required,
         attempt=attempt,
-        summary="" if conclusion in GOOD_CONCLUSIONS else _report(newest),
+        summary="" if conclusion in GOOD_CONCLUSIONS else _failure_report(newest),
     )
 
 
@@ -205,7 +206,7 @@ def _of_status(context: GraphContext) -> CiCheck:
     )
 
 
-def _report(run: GraphContext) -> str:
+def _failure_report(run: GraphContext) -> str:
     notes = run.annotations.visible_nodes if run.annotations else ()
     parts = [run.title or "", run.summary or ""]
     for note in notes:
@@ -277,7 +278,7 @@ def add_logs(reports: Sequence[CiCheckReport], logs: JobLogs) -> list[CiCheckRep
 
 ANNOTATIONS_PER_REQUEST: Final = 50
 PER_PAGE: Final = 100
-MOST_PAGES: Final = 10
+MOST_ANNOTATION_PAGES: Final = 10
 UPDATE_ATTEMPTS: Final = 2
 CONCLUSIONS: Final = frozenset(Conclusion)
 """Conclusions that Assay publishes. GitHub's own `stale` (open for two weeks) is none of them."""
@@ -404,7 +405,7 @@ class GitHubCheckRuns:
         if not wanted:
             return ()
         shown: set[tuple[object, ...]] = set()
-        for page in range(1, MOST_PAGES + 1):
+        for page in range(1, MOST_ANNOTATION_PAGES + 1):
             notes = (
                 self._api(request)
                 .get(f"{path}/annotations", Page[AnnotationResponse], per_page=PER_PAGE, page=page)
@@ -518,9 +519,6 @@ def newest_published(runs: Sequence[OwnRunResponse], number: int) -> PublishedCh
         if run.external_id == external_id(number)
     )
     return max(published, key=lambda run: run.check, default=None)
-
-
-LOG: Final = logging.getLogger(__name__)
 
 
 class GitHubScans:

@@ -42,6 +42,7 @@ from worker.domain.ports import CurrentPull, PostedComment, PullHead, SubmittedR
 from worker.domain.verdict.outcomes import Reaction
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 
+LOG: Final = logging.getLogger(__name__)
 USER_TYPE: Final = "User"
 REVIEW_STATES: Final = {"APPROVED": True, "CHANGES_REQUESTED": False}
 
@@ -150,8 +151,7 @@ def list_maintainers(api: GitHubApi, repository: RepositoryName) -> set[str] | N
     return {login.casefold() for login, may in abilities if may is not None and (may.maintain or may.admin)}
 
 
-LOG: Final = logging.getLogger(__name__)
-MOST_PAGES: Final = 3
+MOST_COMMENT_PAGES: Final = 3
 
 
 class CommentResponse(RestResponse):
@@ -219,7 +219,7 @@ class GitHubComments:
     def find(self, pull: PullRef, repository: RepositoryName, marker: str, since: datetime) -> PostedComment | None:
         """Find the oldest comment that ends in this unguessable mark."""
         path = f"/repos/{repository}/issues/{pull.number}/comments"
-        for page in range(1, MOST_PAGES + 1):
+        for page in range(1, MOST_COMMENT_PAGES + 1):
             params: dict[str, str | int] = {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "per_page": PER_PAGE, "page": page}
             call = ApiCall("GET", path, params, is_repeatable=True)
             comments = self._access.api(pull.installation_id).fetch(call, Page[CommentResponse]).root
@@ -289,7 +289,7 @@ class GitHubCommandApi:
         return True
 
 
-MOST: Final = 100
+MOST_REACTIONS: Final = 100
 """Reactions that are read of one comment, from the first."""
 
 
@@ -311,7 +311,7 @@ class GitHubReactions:
 
     def reactions_to(self, pull: PullRef, repository: RepositoryName, comment_id: int) -> tuple[Reaction, ...]:
         path = f"/repos/{repository}/issues/comments/{comment_id}/reactions"
-        call = ApiCall("GET", path, {"per_page": MOST}, is_repeatable=True, need=RequestPriority.SWEEP)
+        call = ApiCall("GET", path, {"per_page": MOST_REACTIONS}, is_repeatable=True, need=RequestPriority.SWEEP)
         reactions = self._access.api(pull.installation_id).fetch(call, Page[ReactionResponse]).root
         return tuple(
             Reaction(reaction.id, reaction.user_id, reaction.user_type != "User", reaction.content, reaction.created_at)

@@ -38,14 +38,7 @@ from worker.adapters.github.responses import (
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.config import CONFIG_PATH
 from worker.domain.dossier import PullRequest
-from worker.domain.github_events import (
-    DeliveryAttempt,
-    OpenPull,
-    OpenRepository,
-    PullSnapshot,
-    Repository,
-    ShownPull,
-)
+from worker.domain.github_events import DeliveryAttempt, OpenPull, OpenRepository, PullSnapshot, Repository, ShownPull
 from worker.domain.judge_request import JudgeRequest
 from worker.domain.model import InstallationId, RepositoryId, RepositoryName, hash_base
 from worker.domain.verdict.verdict import AbstainReason

@@ -39,7 +39,7 @@ from worker.errors import Unreadable
 
 LOG: Final = logging.getLogger(__name__)
 MAGIC: Final = b"A"
-VERSION: Final = 1
+ENVELOPE_VERSION: Final = 1
 KEY_BYTES: Final = 32
 KEY_ID: Final = slice(2, 6)
 NONCE: Final = slice(6, 18)
@@ -67,7 +67,7 @@ class Codec:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - not for `--help`
 
         nonce = secrets.token_bytes(12)
-        head = MAGIC + bytes([VERSION]) + self._first + nonce
+        head = MAGIC + bytes([ENVELOPE_VERSION]) + self._first + nonce
         sealed = AESGCM(self._ring[self._first]).encrypt(nonce, _zstd().compress(plain), head[:6] + key_name.encode())
         return head + sealed
 
@@ -78,8 +78,8 @@ class Codec:
 
         if sealed[:1] != MAGIC or len(sealed) < CIPHERTEXT.start:
             raise Unreadable(f"{key_name} holds something that Assay did not write.")
-        if sealed[1] > VERSION:
-            problem = f"{key_name} was written in version {sealed[1]} of the format; this Assay reads up to {VERSION}."
+        if sealed[1] > ENVELOPE_VERSION:
+            problem = f"{key_name} was written in version {sealed[1]} of the format; this Assay reads up to {ENVELOPE_VERSION}."
             raise Unreadable(f"{problem} Run the newer Assay that wrote it.")
         key = self._ring.get(sealed[KEY_ID])
         if key is None:
@@ -166,7 +166,7 @@ class RedisVault(SealedPart):
         self._client.call("DEL", keys.vault(name).name)
 
 
-PREFIX: Final = "assay_"
+API_PREFIX: Final = "assay_"
 """Prefix by which secret scanners find a leaked token."""
 
 GRANT_VERSION: Final = 1
@@ -186,7 +186,7 @@ class RedisTokens(RedisPart):
 
     def create(self, name: str, installations: Iterable[InstallationId], at: datetime) -> str | None:
         """Create a token; None: the name is taken. It can't be read again."""
-        token = PREFIX + secrets.token_urlsafe(32)
+        token = API_PREFIX + secrets.token_urlsafe(32)
         grant = {"v": GRANT_VERSION, "name": name, "installations": sorted(installations), "created_at": at.isoformat()}
 
         def operation(transaction: Transaction) -> Operation[str | None]:
@@ -211,17 +211,17 @@ class RedisTokens(RedisPart):
 
     def grants(self) -> tuple[ApiTokenGrant, ...]:
         """Grants of all valid tokens, oldest first; an alien value is skipped."""
-        tokens = [_read(blob(token)) for token in items(self._client.call("HVALS", keys.TOKENS.name))]
+        tokens = [_parse_grant(blob(token)) for token in items(self._client.call("HVALS", keys.TOKENS.name))]
         return tuple(sorted(filter(None, tokens), key=lambda token: (token.created_at, token.name)))
 
     def scope(self, token: str) -> frozenset[InstallationId] | None:
         """Installations whose figures this token opens; None: not a valid token."""
         stored = self._client.call("HGET", keys.TOKENS.name, _hash(token))
-        grant = _read(blob(stored)) if stored else None
+        grant = _parse_grant(blob(stored)) if stored else None
         return grant.installations if grant else None
 
 
-def _read(raw: bytes) -> ApiTokenGrant | None:
+def _parse_grant(raw: bytes) -> ApiTokenGrant | None:
     """Parse a grant; None: Assay did not write it."""
     try:
         fields = json.loads(raw)
@@ -236,7 +236,7 @@ def _read(raw: bytes) -> ApiTokenGrant | None:
 
 STATE_LIFETIME: Final = timedelta(hours=1)
 """Lifetime of GitHub's code, and so of a state."""
-TOKEN_PREFIX: Final = b"token:"
+SETUP_PREFIX: Final = b"token:"
 
 
 class RedisSetup(RedisPart):
@@ -311,7 +311,7 @@ class RedisSetup(RedisPart):
 
     def _tokens(self) -> list[bytes]:
         names = [blob(name) for name in items(self._client.call("HKEYS", keys.SETUP.name))]
-        return [name.removeprefix(TOKEN_PREFIX) for name in names if name.startswith(TOKEN_PREFIX)]
+        return [name.removeprefix(SETUP_PREFIX) for name in names if name.startswith(SETUP_PREFIX)]
 
 
 def _hash(secret: str) -> str:

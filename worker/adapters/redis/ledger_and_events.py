@@ -68,7 +68,7 @@ class StreamPage(NamedTuple):
     events: Sequence[bytes]
 
 
-MOST_ORPHANED: Final = 20
+MOST_ORPHANED_EVALUATIONS: Final = 20
 """Evaluations whose judge is looked for at a time."""
 
 
@@ -141,7 +141,7 @@ class RedisEvents(RedisPart):
 
     def end_orphaned(self) -> int:
         """End the evaluations of dead judges; return their number."""
-        overdue = run(self._client, partial(read_due, order=keys.EVALUATION_DEADLINES, count=MOST_ORPHANED))
+        overdue = run(self._client, partial(read_due, order=keys.EVALUATION_DEADLINES, count=MOST_ORPHANED_EVALUATIONS))
         return sum(self._end_if_orphaned(eval_id) for eval_id in overdue)
 
     @in_transaction

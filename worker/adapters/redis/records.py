@@ -522,14 +522,14 @@ def find_seen_pulls(
 
 def _read_head(store: "Store", ref: PullRef, sha: Sha) -> PullWithHead:
     state, head, rests, over, *times = items(
-        store.client.call("HMGET", keys.pull(ref).name, "state", "head", "rests", "over", *_TIMES)
+        store.client.call("HMGET", keys.pull(ref).name, "state", "head", "rests", "over", *WAIT_TIMES)
     )
     is_begun = bool(state) and text(state) != "due"
-    newest = None if is_begun else _newest(store, ref, sha)
+    newest = None if is_begun else _newest_verdict(store, ref, sha)
     reason, override = None, None
     if state:
         now_ms = int(find_server_time(store.client))
-        times_ms = {name: int(float(text(time))) for name, time in zip(_TIMES.values(), times, strict=True) if time}
+        times_ms = {name: int(float(text(time))) for name, time in zip(WAIT_TIMES.values(), times, strict=True) if time}
         reason = find_wait_reason(DueJudging(is_started=is_begun, now=now_ms, **times_ms), newest)
     else:
         override = store.decisions.find_decisions(ref, sha).override
@@ -544,7 +544,7 @@ def _read_head(store: "Store", ref: PullRef, sha: Sha) -> PullWithHead:
     )
 
 
-_TIMES: Final = {
+WAIT_TIMES: Final = {
     "due": "due_at",
     "since": "first_push_at",
     "waiting": "waiting_since",
@@ -554,7 +554,7 @@ _TIMES: Final = {
 """Fields of the pull request in Redis, and their names in DueJudging."""
 
 
-def _newest(store: "Store", ref: PullRef, sha: Sha) -> Verdict | None:
+def _newest_verdict(store: "Store", ref: PullRef, sha: Sha) -> Verdict | None:
     """The newest verdict on exactly this commit, without shadow evaluations."""
     of_it = [
         entry.verdict

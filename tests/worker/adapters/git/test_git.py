@@ -428,7 +428,7 @@ def test_no_revert_is_found_in_more_history_than_is_read(
 ) -> None:
     commit_to_revert(repo)
     repo.commit(UNDONE)
-    monkeypatch.setattr("worker.adapters.git.git.MOST_REVERT_BYTES", 20)
+    monkeypatch.setattr("worker.adapters.git.git.HISTORY_BYTES", 20)
     assert repo.dossier().reverts is None
 
 
@@ -490,7 +490,7 @@ def test_names_are_looked_up_in_the_whole_head_tree(
 
 def test_name_with_too_many_matches_is_not_looked_up(repo: LocalRepository, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.commit({"a.py": "x = 1\n", "b.py": "_load()\n" * 9})
-    monkeypatch.setattr("worker.adapters.git.git.MOST_BYTES", 20)
+    monkeypatch.setattr("worker.adapters.git.git.SEARCH_BYTES", 20)
     assert look_up_names(repo, "_load") == {}
 
 

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from tests.worker.adapters.redis.store_samples import REQUESTED_AT, require, ttl_s
 from worker.adapters.redis import keys
-from worker.adapters.redis.encryption_and_tokens import VERSION, Codec, RedisSetup, key_of, ring_of
+from worker.adapters.redis.encryption_and_tokens import ENVELOPE_VERSION, Codec, RedisSetup, key_of, ring_of
 from worker.adapters.redis.store import Store
 from worker.domain.model import InstallationId
 from worker.errors import Unreadable
@@ -49,7 +49,7 @@ SEALED = Codec([NEW]).seal(b"x", "key")
         (SEALED, "other key", "other key was changed"),
         (SEALED[:-1] + bytes([SEALED[-1] ^ 1]), "key", "key was changed"),
         (
-            SEALED[:1] + bytes([VERSION + 1]) + SEALED[2:],
+            SEALED[:1] + bytes([ENVELOPE_VERSION + 1]) + SEALED[2:],
             "key",
             r"key was written in version 2 .* reads up to 1.*Run the newer Assay",
         ),

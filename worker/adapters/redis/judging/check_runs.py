@@ -394,26 +394,26 @@ class RedisSharedHeads(SealedPart):
     def __init__(self, client: RedisClient, codec: Codec, timing: Timing) -> None:
         super().__init__(client, codec)
         self._waiting = DelayedQueue(
-            client, timing, CommitRef, SHARED_HEADS, lambda commit: _key(commit, commit.head_sha).name
+            client, timing, CommitRef, SHARED_HEADS, lambda commit: _states_key(commit, commit.head_sha).name
         )
 
     def record_content(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> SharedHeadState:
         """Record the content of a pull request before it is published, and return the states of all at this head."""
-        key, number = _key(pull, head_sha), pull.number
+        key, number = _states_key(pull, head_sha), pull.number
         sealed = self._codec.seal(dump_content(content), f"{key.name} {number}")
         is_cancelled = content.conclusion is Conclusion.CANCELLED
 
         def record(transaction: Transaction) -> Operation[SharedHeadState]:
             state = yield from load(transaction, pull)
             is_here = not is_cancelled and not state.is_closed and state.head in (None, head_sha)
-            before = yield from _read(transaction, pull, head_sha)
+            before = yield from _read_states(transaction, pull, head_sha)
             after = before.record(SharedHeadMember(number, check_state(content), is_here=is_here))
             left = (f"{number}:left", 1) if is_cancelled else ()
             fields = ("v", after.version, number, check_state(content), f"{number}:own", sealed, *left)
             transaction.write("HDEL", key.name, f"{number}:as", f"{number}:left")
             transaction.write("HSET", key.name, *fields)
             transaction.write("EXPIRE", key.name, key.seconds)
-            yield from _move(transaction, pull, state, head_sha)
+            yield from _move_head(transaction, pull, state, head_sha)
             if len(after.members) > 1:
                 queue_sync(transaction, pull, head_sha, BACKSTOP_MS)
             return after
@@ -432,7 +432,7 @@ class RedisSharedHeads(SealedPart):
         is_sync: bool = False,
     ) -> Operation[None]:
         """Record what GitHub shows. After a change in between the commit is checked again, and so it is while a sync is under way."""
-        name, number = _key(pull, head_sha).name, pull.number
+        name, number = _states_key(pull, head_sha).name, pull.number
         current, is_syncing = yield from transaction.read(("HGET", name, "v"), ("HEXISTS", name, f"{number}:on"))
         if is_sync:
             transaction.write("HDEL", name, f"{number}:on")
@@ -448,13 +448,13 @@ class RedisSharedHeads(SealedPart):
     @in_transaction
     def rejoin(self, transaction: Transaction, pull: PullRef, head_sha: Sha) -> Operation[None]:
         """Record that this commit is the head of a pull request again."""
-        name = _key(pull, head_sha).name
+        name = _states_key(pull, head_sha).name
         state = yield from load(transaction, pull)
         (is_listed,) = yield from transaction.read(("HEXISTS", name, pull.number))
         if is_listed:
             transaction.write("HDEL", name, f"{pull.number}:left")
             yield from request_sync(transaction, pull, head_sha)
-            yield from _move(transaction, pull, state, head_sha)
+            yield from _move_head(transaction, pull, state, head_sha)
 
     @in_transaction
     def leave(self, transaction: Transaction, pull: PullRef, head_sha: Sha | None = None) -> Operation[None]:
@@ -463,7 +463,7 @@ class RedisSharedHeads(SealedPart):
         head = head_sha or state.published_head
         if head is None:
             return
-        name = _key(pull, head).name
+        name = _states_key(pull, head).name
         (is_listed,) = yield from transaction.read(("HEXISTS", name, pull.number))
         if is_listed:
             transaction.write("HSET", name, f"{pull.number}:left", 1)
@@ -481,23 +481,23 @@ class RedisSharedHeads(SealedPart):
 
     def find_state(self, commit: CommitRef) -> SharedHeadState:
         """States of all pull requests at a commit."""
-        return run(self._client, lambda transaction: _read(transaction, commit, commit.head_sha))
+        return run(self._client, lambda transaction: _read_states(transaction, commit, commit.head_sha))
 
     def own_content(self, pull: PullRef, head_sha: Sha) -> CheckContent:
         """This pull request's own content, without the others'."""
-        name = _key(pull, head_sha).name
+        name = _states_key(pull, head_sha).name
         sealed = blob(self._client.call("HGET", name, f"{pull.number}:own"))
         return CONTENT.validate_json(self._codec.open(sealed, f"{name} {pull.number}"))
 
     def mark_updating(self, pull: PullRef, head_sha: Sha) -> None:
         """Record that new content is about to be published: until `record_written` the published content is unknown."""
-        name = _key(pull, head_sha).name
+        name = _states_key(pull, head_sha).name
         write_all(self._client, ("HSET", name, f"{pull.number}:on", 1), ("HDEL", name, f"{pull.number}:as"))
 
     @in_transaction
     def close_version(self, transaction: Transaction, commit: CommitRef, version: int) -> Operation[bool]:
         """Close a version after all check runs are up to date. False: superseded by a newer one."""
-        name = _key(commit, commit.head_sha).name
+        name = _states_key(commit, commit.head_sha).name
         (current,) = yield from transaction.read(("HGET", name, "v"))
         if current is not None and whole(current) != version:
             return False
@@ -505,9 +505,9 @@ class RedisSharedHeads(SealedPart):
         return True
 
 
-def _read(transaction: Transaction, ref: PullRef | CommitRef, head_sha: Sha) -> Operation[SharedHeadState]:
+def _read_states(transaction: Transaction, ref: PullRef | CommitRef, head_sha: Sha) -> Operation[SharedHeadState]:
     """The states at a commit, without texts. The transaction fails if their version changes."""
-    name = _key(ref, head_sha).name
+    name = _states_key(ref, head_sha).name
     version, names = yield from transaction.peek(("HGET", name, "v"), ("HKEYS", name))
     transaction.expect(("HGET", name, "v"), version)
     numbers = sorted(int(field) for field in map(text, items(names)) if field.isdecimal())
@@ -526,7 +526,7 @@ def _read(transaction: Transaction, ref: PullRef | CommitRef, head_sha: Sha) -> 
     return SharedHeadState(whole(version), tuple(members))
 
 
-def _move(transaction: Transaction, pull: PullRef, state: PullRequestState, head_sha: Sha) -> Operation[None]:
+def _move_head(transaction: Transaction, pull: PullRef, state: PullRequestState, head_sha: Sha) -> Operation[None]:
     """Record the newest head as published; the others at the head before stay without this pull request."""
     if state.head == head_sha != state.published_head:
         save(transaction, pull, state, state._replace(published_head=head_sha))
@@ -534,5 +534,5 @@ def _move(transaction: Transaction, pull: PullRef, state: PullRequestState, head
             yield from request_sync(transaction, pull, state.published_head)
 
 
-def _key(ref: PullRef | CommitRef, head_sha: Sha) -> keys.Key:
+def _states_key(ref: PullRef | CommitRef, head_sha: Sha) -> keys.Key:
     return keys.shared_head_states(ref.installation_id, ref.repository_id, head_sha)
