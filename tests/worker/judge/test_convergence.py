@@ -31,7 +31,6 @@ from worker.domain.dossier import Ci, CiCheck, CiState, Criterion
 from worker.domain.ports import ModelReply, Prompt
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import (
-    VERDICT_ADAPTER,
     Abstain,
     AbstainReason,
     Accept,
@@ -44,7 +43,6 @@ from worker.domain.verdict.verdict import (
     Side,
 )
 from worker.dossier.diff import diff_of, hash_changed_lines
-from worker.errors import Unavailable
 
 STEP = "Retry it on 503."
 BOTH_MET = {"criteria": criteria("met", "met", evidence=[evidence_at("upload.py", 3)])}
@@ -158,17 +156,6 @@ def test_second_round(
         assert verdict.signals["model_decision"] == "reject"
     if "of round 1" in concern:
         assert verdict.next_step == f"Do what has been asked for since round 1: {STEP}"
-
-
-def test_conditions_of_a_reject_are_kept_in_later_rounds() -> None:
-    history = history_rejected_at_3()
-    assert conditions_of(history.ledger[0].verdict) == "c1:open"
-    history.replace_line("upload.py", 3)
-    assert conditions_of(ask_model(history, accept_all_met(conditions=conditions("resolved", at=3)))) == "c1:resolved"
-    history.replace_line("upload.py", 5)
-    assert conditions_of(ask_model(history, rejects_at(5, next_step="Log it."))) == "c1:resolved c2:open"
-    history.replace_line("upload.py", 5)
-    assert conditions_of(ask_model(history, Unavailable("The model", "down"))) == "c1:resolved c2:open"
 
 
 def test_resolved_condition_reopens_only_on_changed_lines() -> None:
@@ -353,30 +340,6 @@ def test_repeated_fact_is_explained_in_the_next_round() -> None:
     assert second.next_step is not None
     assert second.next_step.startswith(first.next_step or "-")
     assert second.next_step.endswith("It reads `raise NotImplementedError` now. This is asked for the 2nd time.")
-
-
-LOOSENED = """\
-diff --git a/tests/test_retry.py b/tests/test_retry.py
-index 1111111..2222222 100644
---- a/tests/test_retry.py
-+++ b/tests/test_retry.py
-@@ -1,3 +1,4 @@
- def test_again():
-+    print("again")
-     sent = again(b"x")
--    assert sent == 200
-+    assert sent is not None
-"""
-
-
-def test_loosened_assertion_is_suspected_in_every_round() -> None:
-    history = History()
-    first = judge_by_code(history, LOOSENED)
-    second = judge_by_code(history, LOOSENED + new_file("more.py", "x = 1", "y = 2"))
-    for verdict in (first, second):
-        [suspicion] = [finding for finding in verdict.findings if finding.signal == "assertion_loosened"]
-        assert (suspicion.fact, suspicion.side, suspicion.line) == (False, "head", 4)
-        assert VERDICT_ADAPTER.validate_json(verdict.model_dump_json()) == verdict, "JSON keeps everything"
 
 
 def test_fact_keeps_its_condition_open_against_the_model() -> None:

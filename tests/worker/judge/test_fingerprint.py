@@ -26,6 +26,7 @@ from tests.worker.judge.samples import (
 )
 from worker.domain.dossier import HeadFile
 from worker.domain.model import EvalId, Fingerprint
+from worker.domain.ports import Model
 from worker.domain.verdict.verdict import (
     Accept,
     Category,
@@ -85,9 +86,12 @@ CONTENT: dict[str, object] = {
 
 
 def fingerprint(
-    rubric: Rubric = RUBRIC, prompt: str = "sha256:1", threshold: float = 0.0, **changes: object
+    rubric: Rubric = RUBRIC,
+    prompt: str = "sha256:1",
+    judges: tuple[float, Model | None] = (0.0, None),
+    **changes: object,
 ) -> Fingerprint:
-    context = JudgeContext(rubric, PromptText("", prompt), threshold)
+    context = JudgeContext(rubric, PromptText("", prompt), *judges)
     return fingerprint_of(dossier(**{**CONTENT, **changes}), context)
 
 
@@ -135,6 +139,7 @@ def test_fingerprint_ignores_what_is_not_content(changed: Changed) -> None:
         {"diff": TWO_FILES.replace("up.py", "down.py")},
         {"diff": TWO_FILES.replace("100644", "100755")},
         {"diff": TWO_FILES + "\\ No newline at end of file\n"},
+        {"diff": "x"},
         {"issues": [{"number": 7, "title": "Retry", "body": "On 500"}]},
         {"issues": [{"number": 7, "title": "Try", "body": "On 503"}]},
         {"criteria": [{"id": "AC1", "text": "Retries twice"}]},
@@ -160,7 +165,8 @@ def test_fingerprint_depends_on_rubric_prompt_and_judges() -> None:
         fingerprint(rubric=RUBRIC.model_copy(update={"signals": {"skipped_test": 0.4}})),
         fingerprint(rubric=RUBRIC.model_copy(update={"version": "2"})),
         fingerprint(prompt="sha256:2"),
-        fingerprint(threshold=0.7),
+        fingerprint(judges=(0.7, None)),
+        fingerprint(judges=(0.7, model_of())),
     ]
     assert len(set(prints)) == len(prints)
 

@@ -76,11 +76,7 @@ def group_entry(parent: LedgerEntry, head_sha: str = GROUP, kind: SubjectKind = 
     return entry_of(parent.verdict.model_copy(update=changes), head_sha=parent.head_sha)
 
 
-ACCEPTED, REJECTED, UNDECIDED = (
-    entry_of(),
-    entry_of(rejected()),
-    entry_of(abstained(AbstainReason.BUDGET)),
-)
+ACCEPTED, REJECTED, UNDECIDED = entry_of(), entry_of(rejected()), entry_of(abstained(AbstainReason.BUDGET))
 BLOCKING = ("failure", "action_required", "cancelled", "timed_out", "stale", "a new word")
 
 

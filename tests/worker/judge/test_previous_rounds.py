@@ -46,8 +46,10 @@ def new_lines(before: str, now: str) -> list[tuple[str, str, int]]:
     return [(path, side.value, line) for path, side, line in sorted(changes_between(before, now).new_lines)]
 
 
-def pointer_at(path: str, line: int | None, end: int | None = None, **changes: object) -> EvidencePointer:
-    return EvidencePointer.model_validate({"path": path, "line": line, "end_line": end, "quote": "then", **changes})
+def pointer(
+    line: int | None, end: int | None = None, path: str = "tests/test_upload.py", **changes: object
+) -> EvidencePointer:
+    return EvidencePointer.model_validate({"path": path, "line": line, "end_line": end, "quote": "x", **changes})
 
 
 def edit(path: str, old: str, *lines: str) -> str:
@@ -88,15 +90,15 @@ def test_removed_line_of_renamed_file_has_both_paths() -> None:
 
 def test_pointer_is_cut_to_its_first_new_lines() -> None:
     result = changes_between(new_file("a.py", "1", "4", "7"), new_file("a.py", "1", "2", "3", "4", "5", "7"))
-    cut = result.new_part(pointer_at("a.py", 1, 6))
+    cut = result.new_part(pointer(1, 6, path="a.py"))
     assert cut is not None
     assert (cut.line, cut.end_line, cut.quote) == (2, 3, "2")
-    rest = result.new_part(pointer_at("a.py", 4, 6))
+    rest = result.new_part(pointer(4, 6, path="a.py"))
     assert rest is not None
     assert (rest.line, rest.end_line, rest.quote) == (5, None, "5")
-    assert result.new_part(pointer_at("a.py", 2, 3)) == pointer_at("a.py", 2, 3)
-    assert result.new_part(pointer_at("a.py", 4)) is None
-    assert result.new_part(pointer_at("a.py", 2, side=Side.BASE)) is None
+    assert result.new_part(pointer(2, 3, path="a.py")) == pointer(2, 3, path="a.py")
+    assert result.new_part(pointer(4, path="a.py")) is None
+    assert result.new_part(pointer(2, path="a.py", side=Side.BASE)) is None
 
 
 def test_binary_file_is_new_when_its_content_changes() -> None:
@@ -104,19 +106,19 @@ def test_binary_file_is_new_when_its_content_changes() -> None:
         return f"diff --git a/x.png b/x.png\nindex {index} 100644\nBinary files a/x.png and b/x.png differ\n"
 
     same, other = image("1111111..2222222"), image("1111111..3333333")
-    assert changes_between(same, same).new_part(pointer_at("x.png", None, quote=None)) is None
-    assert changes_between(same, other).new_part(pointer_at("x.png", None, quote=None)) is not None
+    assert changes_between(same, same).new_part(pointer(None, path="x.png", quote=None)) is None
+    assert changes_between(same, other).new_part(pointer(None, path="x.png", quote=None)) is not None
 
 
 def test_pointer_is_lost_when_its_line_is_gone() -> None:
     changes = changes_between(new_file("a.py", "guard", "body") + edit("b.py", "old", "x"), new_file("a.py", "body"))
-    assert changes.is_lost(pointer_at("a.py", 1, quote="guard"))
-    assert changes.is_lost(pointer_at("b.py", 5, quote="old", side=Side.BASE))
-    assert not changes.is_lost(pointer_at("a.py", 2, quote="body"))
-    assert not changes.is_lost(pointer_at("c.py", 2, quote="guard"))
-    assert not changes.is_lost(pointer_at("a.py", None, quote=None))
+    assert changes.is_lost(pointer(1, path="a.py", quote="guard"))
+    assert changes.is_lost(pointer(5, path="b.py", quote="old", side=Side.BASE))
+    assert not changes.is_lost(pointer(2, path="a.py", quote="body"))
+    assert not changes.is_lost(pointer(2, path="c.py", quote="guard"))
+    assert not changes.is_lost(pointer(None, path="a.py", quote=None))
     moved = changes_between(new_file("a.py", "guard", "body"), new_file("a.py", "body") + new_file("b.py", "guard"))
-    assert not moved.is_lost(pointer_at("a.py", 1, quote="guard"))
+    assert not moved.is_lost(pointer(1, path="a.py", quote="guard"))
 
 
 def test_new_lines_are_ranges_per_file_and_side() -> None:
@@ -143,12 +145,6 @@ def previous_rounds(*entries: LedgerEntry) -> PreviousRounds:
 def model_entry(verdict: object = None, **changes: object) -> LedgerEntry:
     recorded = verdict or reject_verdict(judge_kind="hybrid", **changes)
     return ledger_entry(recorded, changed_lines=HASHES)  # type: ignore[arg-type] - a verdict
-
-
-def pointer(
-    line: int | None, end: int | None = None, path: str = "tests/test_upload.py", **changes: object
-) -> EvidencePointer:
-    return EvidencePointer.model_validate({"path": path, "line": line, "end_line": end, "quote": "x", **changes})
 
 
 def condition(*evidence: EvidencePointer) -> OpenCondition:
@@ -207,15 +203,9 @@ def test_open_condition_names_the_reject_that_opened_it() -> None:
     ticked = model_entry(closing_conditions=closed, concern="Ticked.")
     again = model_entry(concern="Again.")
     still = model_entry(concern="Still.")
-    assert [condition.reject.concern for condition in previous_rounds(first, ticked, again, still).open_conditions] == [
-        "Again."
-    ]
-    assert [
-        condition.reject.concern
-        for condition in previous_rounds(
-            first, model_entry(carried_from="0193-earlier", concern="Carried.")
-        ).open_conditions
-    ] == ["First."]
+    carried = model_entry(carried_from="0193-earlier", concern="Carried.")
+    for ledger, concern in (((first, ticked, again, still), "Again."), ((first, carried), "First.")):
+        assert [opened.reject.concern for opened in previous_rounds(*ledger).open_conditions] == [concern]
 
 
 def test_condition_without_recorded_reject_has_no_location() -> None:
@@ -282,20 +272,13 @@ def test_seed_scores_are_used_for_calibration() -> None:
     seed = Seed(head_sha=HEAD, diff="", scores=scores_of(3, why="Manual."))
     assert first_scores(dossier(seed=seed), PreviousRounds()) == ("the first head", seed.scores)
     assert prompt_turn(dossier(seed=seed)).count("3/10. Manual.") == 4
-    assert (
-        list(
-            calibration_sections(
-                dossier(seed=Seed(head_sha=HEAD, diff="")), PreviousRounds(first_eval_id=EvalId("gone"))
-            )
-        )
-        == []
-    )
+    unscored = dossier(seed=Seed(head_sha=HEAD, diff=""))
+    assert [*calibration_sections(unscored, PreviousRounds(first_eval_id=EvalId("gone")))] == []
 
 
 def test_long_reasoning_is_cut_in_calibration() -> None:
-    (chapter,) = calibration_sections(
-        dossier(seed=Seed(head_sha=HEAD, diff="", scores=scores_of(3, why="x" * 9_000))), PreviousRounds()
-    )
+    seed = Seed(head_sha=HEAD, diff="", scores=scores_of(3, why="x" * 9_000))
+    (chapter,) = calibration_sections(dossier(seed=seed), PreviousRounds())
     assert len(chapter.texts[0][1]) < 2_000
 
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 
+from tests.worker.adapters.redis.outcome_samples import FixedClock
 from tests.worker.judge.samples import (
     ScriptedModel,
     accept_answer,
@@ -39,14 +40,6 @@ from worker.judge.rubric import load_prompt, load_rubric
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 OVER = BudgetReached(CapLevel(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decimal("0.02"))
 WRONG = accept_answer(evidence=[evidence_at(line=4000)])
-
-
-class FrozenClock:
-    def now(self) -> datetime:
-        return NOW
-
-    def monotonic_ms(self) -> int:
-        return 0
 
 
 def judge_and_store(model: ScriptedModel | None, judged: Dossier | None = None) -> EvaluatedVerdict:
@@ -145,7 +138,9 @@ def test_another_judge_digest_is_the_first_difference() -> None:
 def test_rejudged_verdict_is_child_of_the_original() -> None:
     first = judge_and_store(model_of(accept_answer()))
     context = judge_context(model_of(reject_answer()))
-    made = judge_with_record(dossier(), create_child_header(first.verdict, dossier(), context, FrozenClock()), context)
+    made = judge_with_record(
+        dossier(), create_child_header(first.verdict, dossier(), context, FixedClock(NOW)), context
+    )
     assert made.verdict.parent_eval_id == first.verdict.eval_id
     assert made.verdict.eval_id not in {first.verdict.eval_id, EvalId("")}
     assert (made.verdict.decision, made.verdict.created_at) == ("reject", NOW)

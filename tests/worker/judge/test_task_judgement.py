@@ -1,5 +1,6 @@
 """Criteria, outputs and judgements of delegated tasks."""
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -104,9 +105,8 @@ def test_criterion_judgement_has_reasoning_and_evidence() -> None:
 def test_criteria_are_unavailable_without_a_model_opinion() -> None:
     guessed = CriterionVerdict(id="AC1", status=CriterionStatus.MISSING, note="no line speaks of it")
     judgement = judgement_of(abstain_verdict(criteria=(guessed,)), criteria_from(["a"]))
-    assert [(criterion.verdict, criterion.reasoning) for criterion in judgement.criteria] == [
-        (TaskRuling.UNAVAILABLE, "unverifiable")
-    ]
+    (criterion,) = judgement.criteria
+    assert (criterion.verdict, criterion.reasoning) == (TaskRuling.UNAVAILABLE, "unverifiable")
     undecided = abstain_verdict(criteria=(guessed,), abstain_reason="needs_human", scores=reject_verdict().scores)
     assert judgement_of(undecided, criteria_from(["a"])).criteria[0].verdict is TaskRuling.FAIL
 
@@ -126,11 +126,7 @@ def test_abstain_texts_speak_of_an_output_not_of_a_change(reason: str) -> None:
     concern, next_step = ABSTAIN_TEXTS[reason]
     judgement = judgement_of(abstain_verdict(abstain_reason=reason, concern=concern, next_step=next_step), [])
     text = f"{judgement.reasoning} {judgement.next_step}"
-    assert not [
-        word
-        for word in (" change", "pull request", "check ", "author", "issue")
-        if word in text.replace("to change", "")
-    ]
+    assert not re.findall("(?<!to) change|pull request|check |author|issue", text)
 
 
 def test_model_texts_are_kept_verbatim() -> None:
@@ -142,6 +138,5 @@ def test_model_texts_are_kept_verbatim() -> None:
 
 
 def test_empty_output_fails_every_criterion() -> None:
-    assert [criterion.verdict for criterion in judge_empty_output(criteria_from(["a", "b"])).criteria] == [
-        TaskRuling.FAIL
-    ] * 2
+    judgement = judge_empty_output(criteria_from(["a", "b"]))
+    assert [criterion.verdict for criterion in judgement.criteria] == [TaskRuling.FAIL] * 2

@@ -237,12 +237,7 @@ def test_judging_is_superseded_if_the_base_changes_while_it_reads(judging: Judgi
     [
         (Trigger.BASE, "Judging again: the base changed"),
         (Trigger.TEXT, "Judging again: its title or description was edited"),
-        (Trigger.EDITED, "Judging again: the linked issues changed"),
-        (Trigger.CRITERIA, "Judging again: the issue was edited"),
-        (Trigger.RULES, "Judging again: the rules changed"),
         (Trigger.CASE, "Judging"),
-        (Trigger.REOPENED, "Judging"),
-        (Trigger.READY, "Judging"),
     ],
 )
 def test_verdict_on_edited_input_is_recorded_and_not_shown(judging: Judging, trigger: Trigger, title: str) -> None:

@@ -397,15 +397,6 @@ def test_edit_during_the_answer_lets_the_group_wait_for_the_next_verdict(
     services.assert_waits_for_the_next_verdict()
 
 
-def test_answer_after_an_edit_is_the_same_if_the_verdict_stays(services: GroupServices) -> None:
-    services.accept()
-    edit_before_writing(services)
-    services.queue_and_answer()
-    services.accept()
-    services.expire_and_answer()
-    assert services.github.last_state == SAME_CHANGE
-
-
 def test_reject_is_shown_in_spite_of_an_edit(services: GroupServices) -> None:
     services.reject()
     edit_before_writing(services)
@@ -563,14 +554,6 @@ def test_rejected_group_fails(services: GroupServices) -> None:
     services.queue_and_answer(merge_group("second"))
     title = "Merge group of #7: Rejected without criteria: half finished at upload.py:17"
     assert services.github.last_state == (Conclusion.FAILURE, title)
-
-
-def test_recorded_group_verdict_is_published_after_five_killed_answers(differing: GroupServices) -> None:
-    differing.expire_and_judge()
-    differing.queue(merge_group("again"))
-    differing.kill_answers(5)
-    differing.expire_and_answer()
-    assert differing.github.last_state[1].startswith(OWN_TITLE)
 
 
 @pytest.mark.parametrize(("hook", "recorded"), [("during_judging", 0), ("before_writing", 1)])

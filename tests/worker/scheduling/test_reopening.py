@@ -88,15 +88,6 @@ def judge_and_edit(store: Store, trigger: Trigger = Trigger.EDITED) -> None:
     deliver(store, trigger)
 
 
-def prepare_head(store: Store, *, has_verdict: bool) -> JudgeRequest:
-    """Edit a judged head, or push one and open its check run; return the request."""
-    if has_verdict:
-        judge_and_edit(store)
-    else:
-        deliver_and_open(store, Trigger.PUSHED)
-    return request_of(store)
-
-
 def start_next(store: Store) -> LeasedJob:
     job = lease_job(store)
     service_of(store).restart(job.request, HEAD)

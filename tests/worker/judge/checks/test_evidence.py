@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.samples import DIFF, case_with_claims, dossier, new_file
-from worker.domain.dossier import Criterion, Dossier, HeadFile, Issue, UnreadFile, UnreadReason
+from worker.domain.dossier import Criterion, HeadFile, Issue, UnreadFile, UnreadReason
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import Category, ClaimVerdict, Coverage, EvidencePointer, Finding, Side
 from worker.dossier.diff import diff_of
@@ -71,16 +71,7 @@ FILES = (
 
 
 def places_of(files: Sequence[object] | None = FILES, diff: str = CHANGE) -> Places:
-    pull = {
-        "repository": "acme/widgets",
-        "number": 1,
-        "title": "t",
-        "body": "",
-        "author": "alice",
-        "base_sha": "a" * 40,
-        "head_sha": "b" * 40,
-    }
-    return Places(Dossier.model_validate({"pull_request": pull, "diff": diff, "files": files}))
+    return Places(dossier(diff=diff, files=files))
 
 
 PLACES = places_of()

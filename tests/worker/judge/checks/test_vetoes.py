@@ -61,12 +61,8 @@ def test_unread_file_vetoes_an_accept(reason: UnreadReason) -> None:
 
 @pytest.mark.parametrize("criterion", ["AC1", "AC1: retried", "an upload is retried on 503"])
 def test_contradicted_claim_vetoes_an_accept(criterion: str) -> None:
-    verdict = judge_dossier(
-        model_of(SETTLED),
-        ALWAYS_ASK,
-        policy=POLICY,
-        case=case_with_claims((criterion, "upload.py:99")),
-    )
+    case = case_with_claims((criterion, "upload.py:99"))
+    verdict = judge_dossier(model_of(SETTLED), ALWAYS_ASK, policy=POLICY, case=case)
     assert decision_of(verdict) == "abstain needs_human"
     assert verdict.concern == (
         f'The model accepts, but what the author claims for AC1 is not so: "{criterion} -> upload.py:99": '
@@ -134,9 +130,8 @@ def test_criterion_about_a_test_or_text_may_be_shown_by_one(text: str) -> None:
 def test_test_only_change_may_be_shown_by_tests() -> None:
     diff = new_file("tests/test_more.py", "def test_more():", "    assert send(b'x')")
     met = criteria("met", "met", evidence=[evidence_at("tests/test_more.py", 2, quote="assert send(b'x')")])
-    assert (
-        decision_of(judge_dossier(model_of(accept_answer(criteria=met)), ALWAYS_ASK, diff=diff, files=None)) == "accept"
-    )
+    verdict = judge_dossier(model_of(accept_answer(criteria=met)), ALWAYS_ASK, diff=diff, files=None)
+    assert verdict.decision == "accept"
 
 
 @pytest.mark.parametrize(
@@ -163,15 +158,6 @@ def test_suspected_infrastructure_failure_is_not_scored(scores: dict[str, Any]) 
     assert verdict.concern.startswith("The run, and not the change, seems to have failed, so nothing was scored: ")
     assert (verdict.scores, verdict.composite, verdict.confidence) == ((), None, 0.3)
     assert verdict.signals["breakdown"] == "infrastructure"
-
-
-def test_complete_failure_is_rejected_with_lowest_score() -> None:
-    scores = [{**score, "score": 1} for score in reject_answer()["scores"]]
-    answer = reject_answer(
-        breakdown="complete_failure", scores=scores, evidence=[evidence_at()], next_step="In upload.py, return."
-    )
-    verdict = judge_dossier(model_of(answer), ALWAYS_ASK)
-    assert (verdict.decision, verdict.composite, verdict.score) == ("reject", 1.0, 0.0)
 
 
 # --- rejects --------------------------------------------------------------------------------------
@@ -327,9 +313,8 @@ def test_unsupported_claim_supports_a_spec_violation() -> None:
 def test_file_without_lines_supports_reject_that_names_it() -> None:
     runs = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n"
     changes: dict[str, Any] = {"diff": runs + new_file("a.py", "x = 1"), "files": None}
-    assert is_kept(
-        reject_for("half_finished", evidence_at("run.sh", None), "Nothing says why run.sh may run."), **changes
-    )
+    named = reject_for("half_finished", evidence_at("run.sh", None), "Nothing says why run.sh may run.")
+    assert is_kept(named, **changes)
     assert not is_kept(reject_for("half_finished", evidence_at("run.sh", None)), **changes)
 
 
@@ -557,10 +542,8 @@ def test_denied_name_is_not_refuted_when_diff_removes_its_definition() -> None:
 def test_denied_name_is_searched_with_evidence_of_criteria() -> None:
     evidence = (EvidencePointer(path="net.py", line=1),)
     unmet = CriterionVerdict(id="AC1", status=CriterionStatus.PARTIAL, evidence=evidence)
-    assert (
-        find_definition(reject_saying("`jitter` is not defined.", evidence=(), criteria=(unmet,)), files=FILES)
-        == "net.py:8"
-    )
+    answer = reject_saying("`jitter` is not defined.", evidence=(), criteria=(unmet,))
+    assert find_definition(answer, files=FILES) == "net.py:8"
 
 
 @pytest.mark.parametrize("decision", [Leaning.ACCEPT, Leaning.CANNOT_TELL])

@@ -36,7 +36,6 @@ from worker.domain.dossier import (
     CiCheck,
     Criterion,
     Guidance,
-    HeadFile,
     Issue,
     UnreadFile,
     UnreadReason,
@@ -231,16 +230,6 @@ def test_fence_word_changes_with_the_seed() -> None:
     assert list(fenced_texts(first).items()) == list(fenced_texts(other).items())
 
 
-def test_hidden_characters_and_secrets_are_replaced() -> None:
-    token = "gh" + "p_" + "a1" * 18
-    text = first_turn(diff=new_file("x\u202ey.py", f'KEY = "{token}"', "a = '\u200b'"), contest=f"see\u202e {token}")
-    assert token not in text
-    assert "\u202e" not in text
-    assert "\u200b" not in text
-    lines = fenced_texts(text)['diff of "x\\u202ey.py"'].split("\n")
-    assert lines[1:] == ['1 +KEY = "[redacted: github token]"', "2 +a = '\\u200b'"]
-
-
 def test_large_change_is_shown_up_to_the_budget() -> None:
     big = [f"x{n} = '{'y' * 60}'" for n in range(3_000)]
     question = question_of(diff=new_file("a.py", *big) + new_file("b.py", *big) + new_file("c.md", "small"), files=None)
@@ -352,22 +341,6 @@ def assert_fits_budget(sizes: list[int], line: str, prose: int) -> None:
     assert question_bytes(question) <= TokenBudget().question_bytes
     counted = [*question.coverage.read, *question.coverage.partly, *question.coverage.unread]
     assert sorted(counted) == sorted(f"f{n}.py" for n in range(len(sizes)))
-
-
-USUAL = "tests/test_upload.py src/upload.test.ts spec/upload_spec.rb pkg/upload_test.go src/test/java/UploadTest.java conftest.py"
-
-
-@pytest.mark.parametrize(
-    ("path", "is_whole"),
-    [
-        *((path, True) for path in USUAL.split()),
-        *((path, False) for path in ("src/upload.py", "latest.py", "contest.py")),
-    ],
-)
-def test_test_files_are_recognized_by_name(path: str, *, is_whole: bool) -> None:
-    diff = f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n"
-    texts = fenced_texts(first_turn(diff=diff, files=(HeadFile(path=path, text="b\n"),)))
-    assert (f'diff of "{path}" in the whole file' in texts) is is_whole
 
 
 def test_modes_renames_and_missing_newlines_are_shown() -> None:

@@ -52,7 +52,6 @@ from worker.judge.llm.sanitize import (
     escape_hidden,
     make_fence,
     redact_dossier,
-    redact_text,
     shown_path,
 )
 from worker.judge.rubric import load_rubric
@@ -293,58 +292,6 @@ def test_unsent_field_is_not_in_the_prompt(field: str) -> None:
     assert CANARY not in prompt.system + "".join(prompt.turns)
 
 
-@pytest.mark.parametrize("kind", SecretKind)
-def test_secret_kind_is_named_in_its_mark(kind: SecretKind) -> None:
-    assert kind.mark == f"[redacted: {kind.value}]"
-
-
-# concatenated, so that secret scanners ignore this file
-SECRETS = {
-    "github token": ["gh" + "p_" + "a1" * 18, "gh" + "s_" + "B2" * 18, "github" + "_pat_" + "11AA" * 10],
-    "anthropic key": ["sk-" + "ant-api03-" + "x_-9" * 8],
-    "aws key": ["AK" + "IA" + "0123456789ABCDEF", "AS" + "IA" + "0123456789ABCDEF"],
-    "slack token": ["xo" + "xb-" + "1234567890-abc"],
-    "jwt": ["ey" + "JhbGciOiJI.ey" + "JzdWIiOiIx.c2lnbmF0dXJl"],
-}
-
-
-@pytest.mark.parametrize(("name", "secret"), [(name, value) for name, some in SECRETS.items() for value in some])
-def test_secret_is_redacted(name: str, secret: str) -> None:
-    assert redact_text(f'token = "{secret}"\nnext') == f'token = "[redacted: {name}]"\nnext'
-
-
-@pytest.mark.parametrize(
-    "text", ["ghp_short", "sk-anthem", "AKIAexample", "eyJ.eyJ.x", "xoxo-kisses", "-----BEGIN CERTIFICATE-----"]
-)
-def test_text_that_only_begins_like_a_secret_is_kept(text: str) -> None:
-    assert redact_text(text) == text
-
-
-def test_private_key_keeps_its_line_count() -> None:
-    text = f"a = 1\n-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n{BODY[:20]}\n-----END RSA PRIVATE KEY-----\n{BODY}\n"
-    clean = redact_text(text)
-    assert clean.count("\n") == text.count("\n")
-    assert clean.split("\n")[2:4] == ["[redacted: private key]"] * 2
-    assert clean.split("\n")[5] == BODY
-
-
-def test_private_key_on_one_line_is_redacted() -> None:
-    text = f'KEY = "-----BEGIN PRIVATE KEY-----\\n{BODY}\\n-----END PRIVATE KEY-----"\nx = "{BODY}"'
-    assert redact_text(text).split("\n")[0].count(BODY[:20]) == 0
-    assert redact_text(text).split("\n")[1] == f'x = "{BODY}"'
-
-
-def test_private_key_without_its_first_line_is_redacted() -> None:
-    text = f"x = 1\n{BODY}\n{BODY}\n-----END EC PRIVATE KEY-----"
-    assert redact_text(text) == "x = 1\n[redacted: private key]\n[redacted: private key]\n-----END EC PRIVATE KEY-----"
-
-
-def test_first_line_of_a_key_redacts_no_code() -> None:
-    code = "\n".join(f"assertRaisesRegexExactly{number}()" for number in range(9))
-    assert redact_text(f"-----BEGIN PRIVATE KEY-----\n{code}") == f"-----BEGIN PRIVATE KEY-----\n{code}"
-    assert redact_text("-----END PRIVATE KEY-----") == "-----END PRIVATE KEY-----"
-
-
 @pytest.mark.parametrize(
     ("hidden", "shown"),
     [
@@ -377,14 +324,8 @@ def test_readable_text_of_any_language_is_kept(text: str) -> None:
 
 
 @given(st.text())
-def test_escaping_and_redaction_keep_the_line_count(text: str) -> None:
+def test_escaping_keeps_the_line_count(text: str) -> None:
     assert escape_hidden(text).count("\n") == text.count("\n")
-    assert redact_text(text).count("\n") == text.count("\n")
-
-
-@given(st.lists(st.sampled_from([BODY, "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "x = 1", ""])))
-def test_key_redaction_keeps_the_line_count(lines: list[str]) -> None:
-    assert len(redact_text("\n".join(lines)).split("\n")) == max(1, len(lines))
 
 
 def test_path_is_shown_on_one_line() -> None:
@@ -399,14 +340,6 @@ def test_text_that_fits_is_not_cut() -> None:
 def test_cut_text_ends_with_whole_line_and_byte_count() -> None:
     assert cut_text("first\nsecond\nthird", 9) == "first\n[cut here: 13 more bytes are not shown]"
     assert cut_text("äöü", 3) == "ä\n[cut here: 4 more bytes are not shown]"
-
-
-def test_fence_word_depends_on_seed_and_texts() -> None:
-    lines = [
-        make_fence(seed, texts).word for seed, texts in (("e1", ["a"]), ("e1", ["a"]), ("e2", ["a"]), ("e1", ["b"]))
-    ]
-    assert lines[0] == lines[1]
-    assert len(set(lines)) == 3
 
 
 @given(st.text(string.printable), st.lists(st.text(string.printable)))
