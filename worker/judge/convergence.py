@@ -16,7 +16,6 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.ledger import EDIT_CHANGES, LedgerEntry, classify_text, conditions_of, round_of, with_free_id
 from worker.domain.verdict.verdict import (
     Abstain,
-    Accept,
     ClosingCondition,
     ConditionAnswer,
     ConditionState,
@@ -167,14 +166,25 @@ def read_previous_rounds(bundle: EvidenceBundle, header: EvaluationHeader, rubri
     ledger = bundle.dossier.ledger
     if not ledger:
         return PreviousRounds()
-    judged = [entry for entry in ledger if _is_judged(entry.verdict) and entry.verdict.rubric_id == rubric]
-    last = judged[-1] if judged else None
+    judged: list[LedgerEntry] = []
+    for entry in ledger:
+        verdict = entry.verdict
+        # without scores a fact decided, and the model, asked too, did not answer
+        by_facts = not verdict.scores and any(finding.fact for finding in verdict.findings)
+        by_code = verdict.judge_kind is JudgeKind.HEURISTIC or by_facts
+        if verdict.rubric_id == rubric and not by_code and not isinstance(verdict, Abstain):
+            judged.append(entry)
+    last, changed_lines = judged[-1] if judged else None, None
+    if last is not None and last.changed_lines:
+        unread = {*last.verdict.coverage.partly, *last.verdict.coverage.unread}
+        before = {path: marks for path, marks in last.changed_lines.items() if path not in unread}
+        changed_lines = find_changed_lines(before, bundle.diff)
     conditions = conditions_of(ledger)
     return PreviousRounds(
         round=round_number(bundle.dossier, header.subject.head_sha, header.fingerprint),
         conditions=conditions,
         open_conditions=tuple(_open_conditions(conditions, ledger, bundle.places)),
-        changed_lines=_changed_lines(last, bundle.diff),
+        changed_lines=changed_lines,
         judged_criteria={criterion.id: criterion for criterion in last.verdict.criteria} if last else {},
         rejects=tuple(rejects_of(entry for entry in ledger if entry.head_sha != header.subject.head_sha)),
         first_eval_id=judged[0].eval_id if judged else None,
@@ -185,19 +195,6 @@ def round_number(dossier: Dossier, head_sha: Sha, content: Fingerprint) -> int:
     """The number of the round that judges *content* on this head."""
     is_edit = classify_text(dossier.ledger, head_sha, author_text(dossier)) in EDIT_CHANGES
     return round_of(dossier.ledger, head_sha, content, dossier.pull_request.pushed_at, is_edit=is_edit)
-
-
-def _is_judged(verdict: Accept | Reject | Abstain) -> bool:
-    """Whether a model decided; without scores a fact did, and the model, asked too, did not answer."""
-    by_facts = not verdict.scores and any(finding.fact for finding in verdict.findings)
-    return not isinstance(verdict, Abstain) and verdict.judge_kind is not JudgeKind.HEURISTIC and not by_facts
-
-
-def _changed_lines(last: LedgerEntry | None, diff: Diff) -> ChangedLines | None:
-    if last is None or not last.changed_lines:
-        return None
-    unread = {*last.verdict.coverage.partly, *last.verdict.coverage.unread}
-    return find_changed_lines({path: marks for path, marks in last.changed_lines.items() if path not in unread}, diff)
 
 
 def _open_conditions(

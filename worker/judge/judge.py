@@ -5,7 +5,7 @@ judging that could not be made says so, and only a bug is raised. The same conte
 to a head with the same fingerprint, at no cost, unless the line of a pointer is gone. A round is never taken back.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from types import MappingProxyType
@@ -25,13 +25,12 @@ from worker.domain.verdict.audit import (
     Stage,
     Step,
 )
-from worker.domain.verdict.ledger import LedgerEntry, conditions_of
+from worker.domain.verdict.ledger import conditions_of
 from worker.domain.verdict.verdict import (
     VERDICT_MODELS,
     Abstain,
     AbstainReason,
     Accept,
-    ClosingCondition,
     ConditionState,
     Coverage,
     CriterionVerdict,
@@ -301,6 +300,14 @@ def carry_over_verdict(dossier: Dossier, header: EvaluationHeader, context: Judg
         criteria.append(criterion.model_copy(update={"evidence": tuple(moved)}))
     if evidence is None:
         return None
+    states = {condition.text: condition.state for condition in earlier.closing_conditions}
+    unknown = (
+        ConditionState.RESOLVED if isinstance(earlier, Accept) else None
+    )  # an accept resolves those frozen after it
+    conditions = (
+        condition.model_copy(update={"state": states.get(condition.text, unknown or condition.state)})
+        for condition in conditions_of(dossier.ledger)
+    )
     return type(earlier).model_validate(
         {
             **dict(earlier),
@@ -312,25 +319,12 @@ def carry_over_verdict(dossier: Dossier, header: EvaluationHeader, context: Judg
             "created_at": header.created_at,
             "evidence": evidence,
             "criteria": criteria,
-            "closing_conditions": _conditions(earlier, dossier.ledger),
+            "closing_conditions": tuple(conditions),
             "findings": form_opinion(dossier, context.rubric).findings,
             "judge_cost_usd": None if earlier.judge_cost_usd is None else Decimal(0),
             "judge_latency_ms": 0,
             "tokens": Tokens(),
         }
-    )
-
-
-def _conditions(verdict: Accept | Reject, ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition, ...]:
-    """All conditions in the state that *verdict* has them in; those frozen after an accept are resolved by it."""
-    conditions = conditions_of(ledger)
-    states = {condition.text: condition.state for condition in verdict.closing_conditions}
-    is_met = isinstance(verdict, Accept)
-    return tuple(
-        condition.model_copy(
-            update={"state": states.get(condition.text, ConditionState.RESOLVED if is_met else condition.state)}
-        )
-        for condition in conditions
     )
 
 

@@ -78,6 +78,13 @@ def criteria_from(criteria: Criteria) -> tuple[Criterion, ...]:
 def dossier_of(output: str, criteria: tuple[Criterion, ...], signals: Sequence[str]) -> Dossier:
     """The output as a change that adds one file. *signals* are about code, so they are switched off."""
     output = _escape_surrogates(output)
+    lines = output.removesuffix("\n").split("\n")
+    body = "".join(f"+{line}\n" for line in lines)
+    end = "" if output.endswith("\n") else "\\ No newline at end of file\n"
+    diff = (
+        f"diff --git a/{OUTPUT} b/{OUTPUT}\nnew file mode 100644\n--- /dev/null\n+++ b/{OUTPUT}\n"
+        f"@@ -0,0 +1,{len(lines)} @@\n{body}{end}"
+    )
     asked = "\0".join(f"{criterion.id} {criterion.text}" for criterion in criteria)
     digest = hashlib.sha256(f"{asked}\0\0{output}".encode()).hexdigest()
     return Dossier(
@@ -93,7 +100,7 @@ def dossier_of(output: str, criteria: tuple[Criterion, ...], signals: Sequence[s
         ),
         criteria=criteria,
         case=None,
-        diff=_added_file(output),
+        diff=diff,
         files=(HeadFile(path=OUTPUT, text=output),),
         policy=Policy(signals=dict.fromkeys(signals, "off")),
     )
@@ -102,16 +109,6 @@ def dossier_of(output: str, criteria: tuple[Criterion, ...], signals: Sequence[s
 def _escape_surrogates(text: str) -> str:
     """Escape half of a surrogate pair, which no file can contain."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _added_file(text: str) -> str:
-    lines = text.removesuffix("\n").split("\n")
-    body = "".join(f"+{line}\n" for line in lines)
-    end = "" if text.endswith("\n") else "\\ No newline at end of file\n"
-    return (
-        f"diff --git a/{OUTPUT} b/{OUTPUT}\nnew file mode 100644\n--- /dev/null\n+++ b/{OUTPUT}\n"
-        f"@@ -0,0 +1,{len(lines)} @@\n{body}{end}"
-    )
 
 
 _UNVERIFIABLE: Final = {"status": CriterionStatus.UNVERIFIABLE, "note": "", "evidence": ()}

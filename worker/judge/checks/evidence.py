@@ -6,7 +6,7 @@ line past the end, in a documented form of a pointer. No claim rejects, and none
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -391,32 +391,24 @@ def _check_place(text: str, files: _KnownFiles) -> tuple[ClaimStatus, str]:
             note = f"{pointer.path} is deleted by this change"
         elif pointer.path not in files.absent_paths:
             status, note = ClaimStatus.UNSUPPORTED, f"{pointer.path} is neither changed nor known"
-        problems = [(status, note)]
     else:
-        problems = [*_line_problems(pointer, path, files), *_name_problems(pointer, path, files)]
-    status, note = next(iter(problems), (ClaimStatus.VERIFIED, ""))
+        status, note = _check_line_and_name(pointer, path, files)
     is_certain = status is not ClaimStatus.CONTRADICTED or pointer.is_exact
     return (status if is_certain else ClaimStatus.UNSUPPORTED), note
 
 
-def _line_problems(pointer: ClaimPointer, path: str, files: _KnownFiles) -> Iterator[tuple[ClaimStatus, str]]:
+def _check_line_and_name(pointer: ClaimPointer, path: str, files: _KnownFiles) -> tuple[ClaimStatus, str]:
     last = pointer.end_line or pointer.line
-    if last is None or files.places.line(path, last) is not None:
-        return
-    if path in files.texts:
-        yield ClaimStatus.CONTRADICTED, f"{path} has {len(text_lines(files.texts[path]))} lines"
-    else:
-        yield ClaimStatus.UNSUPPORTED, f"line {last} of {path} is not in the diff, and its whole text is not known"
-
-
-def _name_problems(pointer: ClaimPointer, path: str, files: _KnownFiles) -> Iterator[tuple[ClaimStatus, str]]:
-    if pointer.name is None:
-        return
+    if last is not None and files.places.line(path, last) is None:
+        if path in files.texts:
+            return ClaimStatus.CONTRADICTED, f"{path} has {len(text_lines(files.texts[path]))} lines"
+        return ClaimStatus.UNSUPPORTED, f"line {last} of {path} is not in the diff, and its whole text is not known"
     text = files.texts.get(path, files.shown_lines.get(path, ""))
-    names = _WORD.findall(pointer.name)
-    if pointer.name in text or (names and all(re.search(rf"\b{re.escape(word)}\b", text) for word in names)):
-        return
-    yield ClaimStatus.UNSUPPORTED, f'"{pointer.name}" is not found in {path}'
+    if pointer.name is not None and pointer.name not in text:
+        names = _WORD.findall(pointer.name)
+        if not names or not all(re.search(rf"\b{re.escape(word)}\b", text) for word in names):
+            return ClaimStatus.UNSUPPORTED, f'"{pointer.name}" is not found in {path}'
+    return ClaimStatus.VERIFIED, ""
 
 
 CONFIRMATION_MARK: Final = "to be confirmed"

@@ -61,7 +61,10 @@ def _split_hunk(hunk: Hunk) -> Iterator[Hunk]:
         return
     base, head, start = _first_line(hunk.base_start, hunk.base_count), _first_line(hunk.head_start, hunk.head_count), 0
     while start < len(whole):
-        end = _cut_position(whole, start)
+        # the line that the limit falls into, and its "no newline" note
+        end = whole.find(b"\n", start + PIECE_BYTES) + 1 or len(whole)
+        while whole.startswith(b"\\", end):
+            end = whole.find(b"\n", end) + 1 or len(whole)
         body = whole[start:end]
         lines, added, removed = (_count(body, mark) for mark in (b"", b"+", b"-"))
         lines -= _count(body, b"\\")
@@ -84,14 +87,6 @@ def _first_line(start: int, count: int) -> int:
 def _count(body: bytes, mark: bytes) -> int:
     """How many lines begin with *mark*."""
     return body.startswith(mark) + body.count(b"\n" + mark) - (not mark)
-
-
-def _cut_position(body: bytes, start: int) -> int:
-    """The end of the line that the limit falls into, after its "no newline" note."""
-    end = body.find(b"\n", start + PIECE_BYTES) + 1 or len(body)
-    while body.startswith(b"\\", end):
-        end = body.find(b"\n", end) + 1 or len(body)
-    return end
 
 
 _NODE: Final = ("package.json", "pnpm-workspace.yaml")

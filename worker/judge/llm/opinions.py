@@ -562,7 +562,13 @@ def _combine_results(
 ) -> JudgingResult:
     """One result of several: the answers are the speaker's, exchanges and costs are of all."""
     speaker = results[joined.speaker]
-    summary = "; ".join(_describe_opinion(opinion) for opinion in opinions)
+    descriptions: list[str] = []
+    for opinion in opinions:
+        ruling = opinion.result.ruling
+        decision, why = intended_decision(ruling).replace("_", " "), ruling.category or ruling.abstain_reason
+        described = f"{opinion.member.name} ({opinion.member.model.name}): {decision}{f', {why}' if why else ''}"
+        descriptions.append(f"{described}, {ruling.confidence:.2f}")
+    summary = "; ".join(descriptions)
     signals = {**joined.ruling.signals, "opinions": summary, "opinions_agree": joined.agreement is PanelAgreement.AGREE}
     ruled = Step(stage=Stage.OPINIONS, outcome=joined.agreement.value, reason=summary)
     return replace(
@@ -575,13 +581,6 @@ def _combine_results(
         steps=(*(step for result in results for step in result.steps), ruled),
         opinions=opinions,
     )
-
-
-def _describe_opinion(opinion: PanelOpinion) -> str:
-    ruling = opinion.result.ruling
-    why = ruling.category or ruling.abstain_reason
-    decision = intended_decision(ruling).replace("_", " ")
-    return f"{opinion.member.name} ({opinion.member.model.name}): {decision}{f', {why}' if why else ''}, {ruling.confidence:.2f}"
 
 
 def _add_costs(each: Sequence[ReplyCosts]) -> ReplyCosts:
