@@ -2,19 +2,18 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, Final
 
 from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.domain.check.overrides import HumanDecisions, dump_decisions
 from worker.domain.judge_request import PullRef
-from worker.domain.model import InstallationId, Sha
+from worker.domain.model import Sha
 from worker.errors import InputError
 from worker.evaluation.stats.answers import answer_query, list_evaluations
-from worker.evaluation.stats.cache import NO_LIMIT, FiguresCache
+from worker.evaluation.stats.cache import NO_LIMIT
 from worker.evaluation.stats.figures import (
     DAY_HOURS,
     HOUR_MS,
@@ -34,43 +33,13 @@ from worker.evaluation.texts import (
 )
 from worker.process import SystemClock
 from worker.settings import load_settings
-from worker.wiring.store import Store, open_figures_cache, open_store, read_history
+from worker.wiring.store import open_figures_cache, open_store, read_history
 
 OPTIONS: Final = {
     "since": "from", "until": "to", "subject": "subject", "group_by": "group_by", "min_confidence": "min_confidence",
     "view": "view", "agreement_window": "agreement_window",
 }  # fmt: skip
 MOST_DAYS: Final = 62
-
-
-class StatsReader:
-    """Answers queries about some installations, after all of their events are counted."""
-
-    def __init__(self, store: Store, figures: FiguresCache, of: Sequence[InstallationId], now: datetime) -> None:
-        self._figures = figures
-        self._demotions = store.demotions
-        self._installations = of
-        self._now = now
-        states = [figures.catch_up(installation, NO_LIMIT, waits=True) for installation in of]
-        self._last_ms = max((state.until_ms for state in states), default=0)
-
-    def extend_to_latest(self, question: StatsQuery) -> StatsQuery:
-        """The query up to the newest entry, whatever clock wrote it."""
-        window = question.window
-        return replace(question, window=HourWindow(window.start, max(window.end, self._last_ms // HOUR_MS + 1)))
-
-    def answer(self, topic: StatsTopic, question: StatsQuery) -> dict[str, Any]:
-        return self._figures.query(
-            self._installations, self._now, lambda streams: answer_query(topic, question, streams)
-        )
-
-    def demotion_notices(self) -> tuple[str, ...]:
-        """For each demoted signal why, and how to promote it."""
-        return tuple(
-            demotion.notice(installation)
-            for installation in self._installations
-            for demotion in self._demotions.list_demotions(installation)
-        )
 
 
 def stats(arguments: argparse.Namespace) -> CommandResult:
@@ -87,14 +56,23 @@ def stats(arguments: argparse.Namespace) -> CommandResult:
     settings = load_settings()
     with open_store(settings) as store:
         of = tuple(dict.fromkeys(arguments.installation or store.events.installations()))
-        reader = StatsReader(store, open_figures_cache(settings, store), of, now)
-        if "to" not in parameters:
-            questions = {topic: reader.extend_to_latest(question) for topic, question in questions.items()}
-        answers = {topic: reader.answer(topic, questions[topic]) for topic in _topics(arguments)}
+        figures = open_figures_cache(settings, store)
+        states = [figures.catch_up(installation, NO_LIMIT, waits=True) for installation in of]
+        if "to" not in parameters:  # up to the newest entry, whatever clock wrote it
+            latest = max((state.until_ms for state in states), default=0) // HOUR_MS + 1
+            window = questions[StatsTopic.QUALITY].window
+            window = HourWindow(window.start, max(window.end, latest))
+            questions = {topic: replace(question, window=window) for topic, question in questions.items()}
+
+        def answer(topic: StatsTopic, question: StatsQuery) -> dict[str, Any]:
+            return figures.query(of, now, lambda streams: answer_query(topic, question, streams))
+
+        answers = {topic: answer(topic, questions[topic]) for topic in _topics(arguments)}
         has_days = StatsTopic.BACKLOG in answers and not arguments.json
-        days = list(_days(reader, questions[StatsTopic.QUALITY])) if has_days else []
+        days = list(_days(answer, questions[StatsTopic.QUALITY])) if has_days else []
         if StatsTopic.OVERRIDES in answers:
-            answers[StatsTopic.OVERRIDES] |= {"demotions": reader.demotion_notices()}
+            demoted = ((each, demotion) for each in of for demotion in store.demotions.list_demotions(each))
+            answers[StatsTopic.OVERRIDES]["demotions"] = [demotion.notice(each) for each, demotion in demoted]
     if arguments.json:
         return CommandResult(Exit.ACCEPT, f"{json.dumps(answers, indent=2)}\n")
     return CommandResult(Exit.ACCEPT, _render(answers, days))
@@ -123,14 +101,16 @@ def _render(answers: dict[StatsTopic, dict[str, Any]], days: list[tuple[int, flo
             return stats_page(StatsPage(*(answers[topic] for topic in answers), days=days), terminal_page())
 
 
-def _days(reader: StatsReader, question: StatsQuery) -> Iterator[tuple[int, float | None]]:
+def _days(
+    answer: Callable[[StatsTopic, StatsQuery], dict[str, Any]], question: StatsQuery
+) -> Iterator[tuple[int, float | None]]:
     """Verdicts and mean score of each day, if the days fit on a line."""
     starts = range(question.window.start, question.window.end, DAY_HOURS)
     if len(starts) > MOST_DAYS:
         return
     for start in starts:
         day = HourWindow(start, min(start + DAY_HOURS, question.window.end))
-        [row] = reader.answer(StatsTopic.QUALITY, replace(question, window=day, group_by=None))["data"]
+        [row] = answer(StatsTopic.QUALITY, replace(question, window=day, group_by=None))["data"]
         yield row["verdict_count"], row["mean_score"]
 
 

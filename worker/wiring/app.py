@@ -221,8 +221,41 @@ class AppContext:
         SarifUploader(uploads, store.scan_notes, store.ledger, store.archive, store.checks().newest_head).upload(scan)
 
     def reconcile(self) -> None:
-        """Catch up with missed deliveries and with heads that have no state."""
-        ReconcileContext(self.settings, self.store, self.clock, self.access, self._initial_status()).reconcile()
+        """Redeliver what was missed, then find heads without a state. Raises as PullSource does.
+
+        Asks as the App itself, with the first of its keys that GitHub accepts.
+        """
+        ask_as_app(self.settings, self.clock, self._reconcile_with)
+
+    def _reconcile_with(self, api: GitHubApi) -> None:
+        progress = RedisProgress(self.store.client)
+        published = GitHubPublishedRuns(self.access, self.settings.require_app().app_id)
+        reopened = ReopenedCheckSweep(published, self.store)
+        show, repositories = self._initial_status().show_preexisting, GitHubRepositories(self.access)
+        sweep = OpenPullSweep(repositories, self.store, progress, self.clock, reopened, show)
+
+        def count_passed_over(_: DeliveryAttempt) -> None:
+            count_event(self.store, EventCount.PASSED_OVER)
+
+        try:
+            redelivery = MissedDeliveries(GitHubDeliveries(api), progress, self.clock, count_passed_over)
+            if self.settings.cells and has_move(self.store.client):  # each delivery is requested a few times only
+                LOG.warning("redeliveries postponed, an installation is moving to another cell")
+            elif count := redelivery.run():
+                LOG.warning("missed deliveries requested", extra={"count": count})
+        finally:  # it finds what no delivery reported
+            sweep.run_all(self._installations(api, progress))
+
+    def _installations(self, api: GitHubApi, progress: RedisProgress) -> Iterator[tuple[InstallationId, datetime]]:
+        """Active installations of this cell and their creation times, from where the last round stopped."""
+        for page, following in list_installation_pages(api, progress.round()):
+            for installation in page:
+                number, settings = InstallationId(installation.id), self.settings
+                if installation.suspended_at is None and (
+                    not settings.cells or is_resident(self.store.client, settings.cell, number)
+                ):
+                    yield number, installation.created_at
+            progress.goes_on(following)
 
     def clean_up(self) -> None:
         """Forget uninstalled installations, expired events and what is counted of them here."""
@@ -344,51 +377,3 @@ def _preload() -> None:
     load_ci_check_rubric()
     build_models()
     compile_patterns()
-
-
-@dataclass(frozen=True)
-class ReconcileContext:
-    """What one process needs to catch up with what was missed."""
-
-    settings: Settings
-    store: Store
-    clock: Clock
-    access: AppAccess
-    initial: InitialStatus
-
-    def reconcile(self) -> None:
-        """Redeliver what was missed, then find heads without a state. Raises as PullSource does.
-
-        Asks as the App itself, with the first of its keys that GitHub accepts.
-        """
-        ask_as_app(self.settings, self.clock, self._reconcile_with)
-
-    def _reconcile_with(self, api: GitHubApi) -> None:
-        progress = RedisProgress(self.store.client)
-        published = GitHubPublishedRuns(self.access, self.settings.require_app().app_id)
-        reopened = ReopenedCheckSweep(published, self.store)
-        show, repositories = self.initial.show_preexisting, GitHubRepositories(self.access)
-        sweep = OpenPullSweep(repositories, self.store, progress, self.clock, reopened, show)
-
-        def count_passed_over(_: DeliveryAttempt) -> None:
-            count_event(self.store, EventCount.PASSED_OVER)
-
-        try:
-            redelivery = MissedDeliveries(GitHubDeliveries(api), progress, self.clock, count_passed_over)
-            if self.settings.cells and has_move(self.store.client):  # each delivery is requested a few times only
-                LOG.warning("redeliveries postponed, an installation is moving to another cell")
-            elif count := redelivery.run():
-                LOG.warning("missed deliveries requested", extra={"count": count})
-        finally:  # it finds what no delivery reported
-            sweep.run_all(self._installations(api, progress))
-
-    def _installations(self, api: GitHubApi, progress: RedisProgress) -> Iterator[tuple[InstallationId, datetime]]:
-        """Active installations of this cell and their creation times, from where the last round stopped."""
-        for page, following in list_installation_pages(api, progress.round()):
-            for installation in page:
-                number, settings = InstallationId(installation.id), self.settings
-                if installation.suspended_at is None and (
-                    not settings.cells or is_resident(self.store.client, settings.cell, number)
-                ):
-                    yield number, installation.created_at
-            progress.goes_on(following)

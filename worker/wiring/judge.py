@@ -3,7 +3,7 @@
 The model's SDK is loaded only where a model may be asked, and clients are created per opening, since a forked job must not share them.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -60,7 +60,9 @@ def open_judge_context(
     threshold = {"heuristic": 0.0, "hybrid": hybrid, "llm": ALWAYS_THRESHOLD}[tier]
     pause, suspension = _pause(settings, account)
     asked = 0.0 if pause else threshold
-    with open_model(settings, asked, account) as model, open_further_models(settings, asked, account) as others:
+    others = dict.fromkeys((*settings.models, *filter(None, (settings.second_model,))))
+    with open_models(settings, asked, tuple(others), account) as models:
+        model = models.get(settings.model.name) if settings.model else None
         yield JudgeContext(
             rubric,
             load_prompt(),
@@ -69,32 +71,13 @@ def open_judge_context(
             pause,
             settings.round_limit,
             token_budget=_token_budget(settings, model, account),
-            token_budgets={name: _token_budget(settings, other, account) for name, other in others.items()},
-            second_model=others.get(settings.second_model or ""),
+            token_budgets={name: _token_budget(settings, models[name], account) for name in others if name in models},
+            second_model=models.get(settings.second_model or ""),
             is_panel=settings.has_panel,
-            choices={name: others[name] for name in settings.models if name in others},
+            choices={name: models[name] for name in settings.models if name in models},
             asking_ms=int(settings.timing.asking * 1000),
             suspension=suspension,
         )
-
-
-@contextmanager
-def open_further_models(
-    settings: Settings, threshold: float, account: BudgetAccount | None
-) -> Generator[dict[str, Model]]:
-    """The second model and those that repositories may choose, by name."""
-    access = settings.model
-    if access is None:
-        yield {}
-        return
-    others: dict[str, Model] = {}
-    with ExitStack() as stack:
-        for name in dict.fromkeys((*settings.models, *filter(None, (settings.second_model,)))):
-            named = replace(settings, model=replace(access, name=name))
-            model = stack.enter_context(open_model(named, threshold, account))
-            if model is not None:
-                others[name] = model
-        yield others
 
 
 def _token_budget(settings: Settings, model: Model | None, account: BudgetAccount | None) -> TokenBudget:
@@ -115,19 +98,26 @@ def _pause(settings: Settings, account: BudgetAccount | None) -> tuple[Pause | N
 
 
 @contextmanager
-def open_model(settings: Settings, threshold: float, account: BudgetAccount | None = None) -> Generator[Model | None]:
-    """The model, if one is configured and may be asked; with an account, its requests are reserved and settled."""
+def open_models(
+    settings: Settings, threshold: float, others: Sequence[str], account: BudgetAccount | None
+) -> Generator[dict[str, Model]]:
+    """The model and *others*, by name, if one is configured and may be asked.
+
+    With an account, their requests are reserved and settled.
+    """
     if settings.model is None or threshold <= 0:
-        yield None
+        yield {}
         return
     from worker.adapters.anthropic import AnthropicModel, BudgetedModel
 
-    model = AnthropicModel(settings.model)
-    try:
-        budget = account.budget(settings.caps) if account else None
-        yield BudgetedModel(model, budget, account.pull) if account and budget else model
-    finally:
-        model.close()
+    budget = account.budget(settings.caps) if account else None
+    models: dict[str, Model] = {}
+    with ExitStack() as stack:
+        for name in (settings.model.name, *others):
+            model = AnthropicModel(replace(settings.model, name=name))
+            stack.callback(model.close)
+            models[name] = BudgetedModel(model, budget, account.pull) if account and budget else model
+        yield models
 
 
 def recorder_of(settings: Settings, store: Store, lease: Lease) -> VerdictRecorder:

@@ -75,8 +75,13 @@ class ProcessSupervisor:
 
     def _reap(self) -> None:
         for process in self.processes:
-            status = _status_of(process.pid)
-            if status is None:
+            if not process.pid:
+                continue
+            try:
+                ended, status = os.waitpid(process.pid, os.WNOHANG)
+            except ChildProcessError:
+                ended, status = process.pid, -1
+            if not ended:
                 continue
             process.pid = 0
             if self.is_stopping:
@@ -104,17 +109,6 @@ class ProcessSupervisor:
         ):
             self._reap()
             time.sleep(POLL_INTERVAL_S)
-
-
-def _status_of(process: int) -> int | None:
-    """How a child ended, or None while it runs."""
-    if not process:
-        return None
-    try:
-        ended, status = os.waitpid(process, os.WNOHANG)
-    except ChildProcessError:
-        return -1
-    return status if ended else None
 
 
 def _fork(work: Callable[[], None]) -> int:

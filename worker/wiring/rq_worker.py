@@ -113,7 +113,11 @@ class JudgeWorker(Worker):
         super().monitor_work_horse(job, queue, execution)
         job.ended_at = now()
         if self.exit_status == os.EX_OK:
-            self._forget(job, execution)
+            with self.connection.pipeline() as pipeline:  # pyright: ignore[reportUnknownMemberType] - as redis has it
+                self.increment_successful_job_count(pipeline)
+                self.cleanup_execution(job, pipeline, execution)
+                pipeline.delete(job.key)  # it has no result, and no dependents
+                pipeline.execute()
             self.submit_follow_up(job)
         elif self.exit_status == FAILED_EXIT:
             self.handle_job_failure(  # pyright: ignore[reportUnknownMemberType] - RQ leaves a registry untyped
@@ -124,14 +128,6 @@ class JudgeWorker(Worker):
         self.running_job = job
         super().execute_job(job, queue)
         self.running_job = None
-
-    def _forget(self, job: Job, execution: Execution) -> None:
-        """Delete a successful job: it has no result, and no dependents."""
-        with self.connection.pipeline() as pipeline:  # pyright: ignore[reportUnknownMemberType] - as redis has it
-            self.increment_successful_job_count(pipeline)
-            self.cleanup_execution(job, pipeline, execution)
-            pipeline.delete(job.key)
-            pipeline.execute()
 
     def request_force_stop(self, signum: int, frame: FrameType | None) -> None:
         """Stop immediately. RQ kills the job without calling `handle_killed_job`, so it is requeued here."""

@@ -307,13 +307,11 @@ def _categories(report: BenchReport) -> Iterator[str]:
     yield ""
     yield from _table(
         ("category", "rejects that were right", "defects rejected", "good changes suspected", "pairs won", "by size"),
-        ((name, *map(_share, accuracy), *_pairs(report, name)) for name, accuracy in report.categories.items()),
+        (
+            (name, *map(_share, accuracy), *map(_won, report.pairs.get(name, (None, None))))
+            for name, accuracy in report.categories.items()
+        ),
     )
-
-
-def _pairs(report: BenchReport, name: str) -> tuple[str, str]:
-    pairs = report.pairs.get(name)
-    return ("", "") if pairs is None else (_won(pairs.ours), _won(pairs.size))
 
 
 def _rankings(report: BenchReport) -> Iterator[str]:

@@ -62,7 +62,7 @@ from worker.judge.judge import create_header, judge
 from worker.process import SystemClock
 from worker.scheduling.record import EventPublishing, evaluation_started
 from worker.signals.analysis.change import CodeChange
-from worker.signals.signal import find_scopes
+from worker.signals.signal import SignalScope, find_scopes
 
 VERDICTS_FILE: Final = "verdicts.jsonl"
 TRAITS_FILE: Final = "traits.jsonl"
@@ -457,7 +457,7 @@ def _traits(row: str, file: str, dossier: Dossier, verdict: Accept | Reject | Ab
         bytes=len(dossier.diff.encode(errors="surrogatepass")),
         lines=lines.total(),
         ms=round(ms, 3),
-        looks=tuple(sorted(find_scopes(change))),
+        looks=tuple(sorted(find_scopes(change) - {SignalScope.MORE_THAN_DOCUMENTS})),  # the rate of no signal
         pointers=len(pointers),
         pointers_wrong=tuple(pointer.location for pointer in pointers if not _is_true(pointer, places)),
     )

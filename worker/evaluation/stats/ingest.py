@@ -379,8 +379,13 @@ class _Batch:
 
     def add(self, entry_id: EntryId, entry: ParsedEntry) -> None:
         match entry:
+            case StartedEntry() | EndedEntry() if entry.eval_id in self._ended:
+                self._count(entry_id.at_ms, "skipped", SkipReason.DUPLICATE)
             case StartedEntry():
-                self._add_start(entry_id, entry)
+                is_duplicate = entry.eval_id in self._open
+                self._open.setdefault(entry.eval_id, (entry_id.at_ms, entry.subject_kind))
+                name, value = ("skipped", SkipReason.DUPLICATE) if is_duplicate else ("started", entry.subject_kind)
+                self._count(entry_id.at_ms, name, value)
             case EndedEntry():
                 self._add_end(entry_id, entry)
             case OutcomeEntry():
@@ -413,20 +418,7 @@ class _Batch:
     def _count(self, at_ms: int, name: str, value: str, by: int = 1) -> None:
         self._counts[at_ms // HOUR_MS * HOUR_MS, name, value] += by
 
-    def _skip_duplicate(self, entry_id: EntryId) -> None:
-        self._count(entry_id.at_ms, "skipped", SkipReason.DUPLICATE)
-
-    def _add_start(self, entry_id: EntryId, entry: StartedEntry) -> None:
-        if entry.eval_id in self._open or entry.eval_id in self._ended:
-            self._skip_duplicate(entry_id)
-            return
-        self._open[entry.eval_id] = (entry_id.at_ms, entry.subject_kind)
-        self._count(entry_id.at_ms, "started", entry.subject_kind)
-
     def _add_end(self, entry_id: EntryId, entry: EndedEntry) -> None:
-        if entry.eval_id in self._ended:
-            self._skip_duplicate(entry_id)
-            return
         self._ended.add(entry.eval_id)
         started = self._open.pop(entry.eval_id, None)
         view = entry.view
@@ -479,7 +471,7 @@ class _Batch:
         what = (entry.outcome, entry.strength, eval_id, entry.recorded_ms)
         row = (*entry_id, *pull, *what, *(about[:2] if about else (None, None)), is_right)
         if not self._db.execute(ADD_OUTCOME, row).rowcount:
-            self._skip_duplicate(entry_id)
+            self._count(entry_id.at_ms, "skipped", SkipReason.DUPLICATE)
             return
         self._count(entry_id.at_ms, "outcomes", entry.outcome)
         if about and entry.outcome == OutcomeKind.NOT_HELPFUL:
