@@ -134,15 +134,6 @@ class OpenPull:
 
 
 @dataclass(frozen=True)
-class ShownPull:
-    """Head, base and draft state of an open pull request as GitHub shows them now."""
-
-    head_sha: Sha
-    base: BaseHash
-    draft: bool
-
-
-@dataclass(frozen=True)
 class Repository:
     """A repository that the App may see. `is_busy`: an issue or a pull request may be open there."""
 

@@ -58,11 +58,12 @@ MAX_TASKS: Final = 8
 """Tasks that run at a time."""
 
 MAX_OUTSIDE_TASKS: Final = MAX_TASKS // 4
-"""Of these, tasks that open check runs for outsiders' forks."""
+"""Of these, tasks that open check runs for outsiders' forks; as many confirm deliveries."""
 
 DELIVERIES_AT_A_TIME: Final = 200
 """Deliveries that are applied before other work has its turn: about a fifth of a second."""
 
+CONFIRM_DELIVERY: Final = "confirm delivery"
 RECORD_OUTCOMES: Final = "record outcomes"
 JUDGE_WHOLE: Final = "judge whole pull request"
 SYNC_SHARED_HEAD: Final = "sync shared head"
@@ -279,12 +280,12 @@ class Dispatcher:
 
     def _start_tasks(self, pool: ThreadPoolExecutor, due: frozenset[PendingWork]) -> None:
         parallel = {
-            PendingWork.CONFIRM_DELIVERY: self._next_unconfirmed,
             PendingWork.OPEN_CHECK: self._next_check_to_open,
             PendingWork.ANSWER_COMMAND: self._next_command,
             PendingWork.ANSWER_GROUP: self._next_merge_group,
             PendingWork.WRITE_COMMENT: self._next_author_comment,
             PendingWork.UPLOAD_SARIF: self._next_sarif,
+            PendingWork.CONFIRM_DELIVERY: self._next_unconfirmed,
         }
         for work, next_task in parallel.items():
             while work in due and len(self._tasks) < MAX_TASKS and (task := next_task()):
@@ -417,12 +418,13 @@ class Dispatcher:
         )
 
     def _next_unconfirmed(self) -> BackgroundTask | None:
-        """Its handler completes it."""
-        if (queued := self._store.unconfirmed.next()) is None:
+        """Its handler completes it. A few run at a time: a mass redelivery must not delay check runs."""
+        running = sum(task.name == CONFIRM_DELIVERY for task in self._tasks.values())
+        if running >= MAX_OUTSIDE_TASKS or (queued := self._store.unconfirmed.next()) is None:
             return None
         delivery = queued.delivery
         return BackgroundTask(
-            name="confirm delivery",
+            name=CONFIRM_DELIVERY,
             work=lambda handlers: handlers.confirm_delivery(queued),
             complete=lambda: None,
             postpone=lambda delay: self._store.unconfirmed.postpone(delivery, delay),
@@ -430,7 +432,6 @@ class Dispatcher:
             first_retry_s=OPEN_RETRY_S,
             attempt=queued.attempt,
             installation=delivery.request.pull.installation_id,
-            is_outside=delivery.request.outside,
             fields=log_fields(delivery.request),
         )
 

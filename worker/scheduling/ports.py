@@ -8,9 +8,9 @@ from worker.domain.check.author_comment import CommentJob, VerdictTask
 from worker.domain.check.check_run import SarifUpload
 from worker.domain.check.overrides import Contest, Override, ReviewDecision, ReviewDismissal
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.github_events import MergeGroup, PullRequestEvent, Repository, RepositoryAdded, ShownPull
+from worker.domain.github_events import MergeGroup, PullRequestEvent, Repository, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, FirstSeen, JudgeRequest, PullRef, ReviewRef
-from worker.domain.lifecycle.intake import AppliedDelivery, IntakeOutcome, RequestDelivery
+from worker.domain.lifecycle.intake import AppliedDelivery, IntakeOutcome, RequestDelivery, ShownPull
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import (
     ActivePause,
@@ -181,8 +181,12 @@ class PullRequestEventTasks(TaskQueue[QueuedPullRequestEvent, PullRequestEvent, 
 class UnconfirmedDeliveries(TaskQueue[QueuedDelivery, RequestDelivery, RequestDelivery], Protocol):
     """Deliveries of unknown order."""
 
-    def confirm(self, queued: QueuedDelivery, shown: ShownPull) -> IntakeOutcome:
-        """Apply a delivery with the head and base that GitHub shows. Unless LATE or UNCONFIRMED, it is removed."""
+    def confirm(self, queued: QueuedDelivery, shown: ShownPull, *, is_last: bool) -> IntakeOutcome:
+        """Apply a delivery with the head and base that GitHub shows, and remove it.
+
+        UNCONFIRMED: something has changed since it was taken, so GitHub has to be asked again. LATE: nothing follows from it; it is
+        kept where GitHub's answer may lag, unless this one *is_last*.
+        """
         ...
 
 

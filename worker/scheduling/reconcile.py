@@ -17,16 +17,15 @@ from worker.domain.github_events import (
     OpenPull,
     OpenRepository,
     Repository,
-    ShownPull,
     find_missed,
     retry_order,
 )
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
-from worker.domain.lifecycle.intake import IntakeOutcome
+from worker.domain.lifecycle.intake import IntakeOutcome, ShownPull
 from worker.domain.lifecycle.work import QueuedDelivery
 from worker.domain.model import DeliveryId, InstallationId, Sha
 from worker.domain.ports import Clock
-from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
+from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable, unavailable_if_recent
 from worker.judge.merge_group import PublishedCheckRun
 from worker.publishing.initial_status import is_known_head, request_for_open_pull
 from worker.scheduling.ports import SchedulingStore, UnconfirmedDeliveries
@@ -184,8 +183,10 @@ class MissedDeliveries:
             self.on_passed_over(late)
 
 
-MAX_LOOKS: Final = 3
-"""How often GitHub is asked for an announced head: its answer may lag behind its own delivery."""
+LOOKS_FOR: Final = 5
+"""How long GitHub is asked for what a delivery announces, in pauses: its answer may lag. A sweep finds what comes later."""
+
+MOST_DOUBLINGS: Final = 2
 
 
 class CurrentPulls(Protocol):
@@ -200,18 +201,25 @@ class DeliveryConfirmation:
 
     current: CurrentPulls
     deliveries: UnconfirmedDeliveries
+    clock: Clock
     pause: timedelta
 
     def confirm(self, queued: QueuedDelivery) -> None:
         """Let a delivery count with the head and base that GitHub shows. Idempotent."""
-        delivery = queued.delivery
-        outcome = self.deliveries.confirm(queued, self.current.find_shown(delivery.request))
+        delivery, now = queued.delivery, self.clock.now()
+        received_at = delivery.request.requested_at
+        try:
+            shown = self.current.find_shown(delivery.request)
+        except SubjectGone as gone:
+            if late := unavailable_if_recent("the pull request", gone, received_at, now):
+                raise late from gone
+            raise
+        is_last = now - received_at >= self.pause * LOOKS_FOR
+        outcome = self.deliveries.confirm(queued, shown, is_last=is_last)
         if outcome is IntakeOutcome.UNCONFIRMED:
             self.deliveries.postpone(delivery, timedelta(0))
-        elif outcome is IntakeOutcome.LATE and queued.attempt < MAX_LOOKS:
-            self.deliveries.postpone(delivery, self.pause)
-        else:
-            self.deliveries.complete(delivery)
+        elif outcome is IntakeOutcome.LATE:
+            self.deliveries.postpone(delivery, self.pause * 2 ** min(queued.attempt - 1, MOST_DOUBLINGS))
 
 
 MAX_DOUBTFUL_HEADS: Final = 1_000

@@ -181,7 +181,8 @@ class AppContext:
     def confirm_delivery(self, queued: QueuedDelivery) -> None:
         """Let a delivery of unknown order count with the head and base that GitHub shows."""
         pause = timedelta(seconds=self.settings.timing.gather)
-        DeliveryConfirmation(GitHubListing(self.access), self.store.unconfirmed, pause).confirm(queued)
+        deliveries, current = self.store.unconfirmed, GitHubListing(self.access)
+        DeliveryConfirmation(current, deliveries, self.clock, pause).confirm(queued)
 
     def answer_command(self, command: CommandRequest) -> None:
         """Execute a command if its author may give it, and answer."""

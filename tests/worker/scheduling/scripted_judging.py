@@ -20,8 +20,9 @@ from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import CheckContent, Conclusion, SarifUpload
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.github_events import MergeGroup, PullRequestEvent, RepositoryAdded, ShownPull
+from worker.domain.github_events import MergeGroup, PullRequestEvent, RepositoryAdded
 from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
+from worker.domain.lifecycle.intake import ShownPull
 from worker.domain.lifecycle.judging import (
     JudgingCompleted,
     JudgingDiscarded,
@@ -245,10 +246,8 @@ class ScriptedHandlers:
     def confirm_delivery(self, queued: QueuedDelivery) -> None:
         pull, announced = queued.delivery.request.pull, queued.delivery.request.head_sha or "0" * 40
         self._step(self.world.next_step(pull.model_copy(update={"number": pull.number + 3000})))
-        self.store.unconfirmed.confirm(
-            queued, ShownPull(self.world.head(pull) or announced, hash_base("main"), draft=False)
-        )
-        self.store.unconfirmed.complete(queued.delivery)
+        shown = ShownPull(self.world.head(pull) or announced, hash_base("main"), draft=False)
+        self.store.unconfirmed.confirm(queued, shown, is_last=True)
 
     def answer_command(self, command: CommandRequest) -> None:
         self.world.note("asked", delivery=command.delivery_id)

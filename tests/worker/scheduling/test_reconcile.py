@@ -26,14 +26,13 @@ from worker.domain.github_events import (
     OpenRepository,
     Repository,
     RepositoryAdded,
-    ShownPull,
 )
 from worker.domain.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger
-from worker.domain.lifecycle.intake import IntakeOutcome, NamedHead, RequestDelivery
+from worker.domain.lifecycle.intake import IntakeOutcome, NamedHead, RequestDelivery, ShownPull
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import QueuedDelivery
 from worker.domain.model import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
-from worker.errors import Outage, RateLimited, Unavailable
+from worker.errors import Outage, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
 from worker.scheduling import reconcile
 from worker.scheduling.reconcile import (
@@ -114,51 +113,82 @@ def missed_deliveries(store: Store, log: DeliveryLog, clock: StoppedClock | None
 
 
 class UnconfirmedDeliveries:
-    """The queue of one delivery; GitHub's answers have these *outcomes*."""
+    """The queue of one delivery, whose confirmations have these *outcomes*."""
 
     def __init__(self, *outcomes: IntakeOutcome) -> None:
         self.outcomes = list(outcomes)
-        self.calls: list[timedelta | str] = []
+        self.calls: list[float | str] = []
 
     def next(self) -> None: ...
 
-    def confirm(self, queued: QueuedDelivery, shown: ShownPull) -> IntakeOutcome:
+    def confirm(self, queued: QueuedDelivery, shown: ShownPull, *, is_last: bool) -> IntakeOutcome:
         assert (queued.delivery.request.head_sha, shown.head_sha) == (HEAD, NEWER)
+        self.calls.append("last" if is_last else "confirm")
         return self.outcomes.pop(0)
 
     def postpone(self, task: RequestDelivery, delay: timedelta, /) -> None:
         assert task.request.head_sha == HEAD
-        self.calls.append(delay)
+        self.calls.append(delay.total_seconds())
 
-    def complete(self, done: RequestDelivery, /) -> None:
-        assert done.request.head_sha == HEAD
-        self.calls.append("complete")
+    def complete(self, done: RequestDelivery, /) -> None: ...
 
 
 class CurrentPulls:
+    """`gone`: why GitHub does not show the pull request as open."""
+
+    gone = ""
+
     def find_shown(self, request: JudgeRequest) -> ShownPull:
         assert request.head_sha == HEAD
+        if self.gone:
+            raise SubjectGone(self.gone)
         return ShownPull(NEWER, MAIN, draft=False)
 
 
+def confirm(
+    deliveries: UnconfirmedDeliveries, *after_s: float, failed: int = 0, current: CurrentPulls | None = None
+) -> None:
+    """Ask GitHub about a delivery so many seconds after its receipt. *failed*: earlier attempts that failed."""
+    clock = StoppedClock()
+    confirmation = DeliveryConfirmation(current or CurrentPulls(), deliveries, clock, timedelta(seconds=2))
+    delivery = RequestDelivery(request=judge_request(requested_at=NOW), named_by=NamedHead())
+    for attempt, seconds in enumerate(after_s, failed + 1):
+        clock.at = NOW + timedelta(seconds=seconds)
+        confirmation.confirm(QueuedDelivery(delivery, attempt))
+
+
+LATE = IntakeOutcome.LATE
+
+
 @pytest.mark.parametrize(
-    ("outcomes", "calls"),
+    ("outcomes", "after_s", "calls"),
     [
-        ([IntakeOutcome.QUEUED], ["complete"]),
-        ([IntakeOutcome.LATE, IntakeOutcome.COALESCED], [timedelta(seconds=2), "complete"]),
-        ([IntakeOutcome.LATE] * 3, [timedelta(seconds=2), timedelta(seconds=2), "complete"]),
-        ([IntakeOutcome.UNCONFIRMED, IntakeOutcome.QUEUED], [timedelta(0), "complete"]),
+        ([IntakeOutcome.QUEUED], [0], ["confirm"]),
+        ([IntakeOutcome.UNCONFIRMED, IntakeOutcome.QUEUED], [0, 0], ["confirm", 0.0, "confirm"]),
+        ([LATE, IntakeOutcome.COALESCED], [0, 2], ["confirm", 2.0, "confirm"]),
+        ([LATE] * 4, [0, 2, 6, 14], ["confirm", 2.0, "confirm", 4.0, "confirm", 8.0, "last", 8.0]),
     ],
 )
-def test_github_is_asked_for_an_announced_head_three_times(
-    outcomes: list[IntakeOutcome], calls: list[timedelta | str]
+def test_github_is_asked_for_an_announced_head_for_ten_seconds(
+    outcomes: list[IntakeOutcome], after_s: list[float], calls: list[float | str]
 ) -> None:
     deliveries = UnconfirmedDeliveries(*outcomes)
-    confirmation = DeliveryConfirmation(CurrentPulls(), deliveries, timedelta(seconds=2))
-    delivery = RequestDelivery(request=judge_request(), named_by=NamedHead())
-    for attempt in range(1, len(outcomes) + 1):
-        confirmation.confirm(QueuedDelivery(delivery, attempt, NEWER, MAIN))
+    confirm(deliveries, *after_s)
     assert deliveries.calls == calls
+
+
+def test_failed_attempts_do_not_end_the_search_for_an_announced_head() -> None:
+    deliveries = UnconfirmedDeliveries(LATE)
+    confirm(deliveries, 3, failed=9)
+    assert deliveries.calls == ["confirm", 8.0]
+
+
+@pytest.mark.parametrize(("after_s", "error"), [(30, Unavailable), (90, SubjectGone)])
+def test_closed_pull_request_of_a_recent_delivery_is_searched_again(after_s: float, error: type[Exception]) -> None:
+    current = CurrentPulls()
+    current.gone = "closed"
+    with pytest.raises(error, match="closed"):
+        confirm(UnconfirmedDeliveries(), after_s, current=current)
 
 
 def test_delivery_that_always_fails_is_given_up(store: Store) -> None:

@@ -38,8 +38,15 @@ from worker.adapters.github.responses import (
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.config import CONFIG_PATH
 from worker.domain.dossier import PullRequest
-from worker.domain.github_events import DeliveryAttempt, OpenPull, OpenRepository, PullSnapshot, Repository, ShownPull
+from worker.domain.github_events import (
+    DeliveryAttempt,
+    OpenPull,
+    OpenRepository,
+    PullSnapshot,
+    Repository,
+)
 from worker.domain.judge_request import JudgeRequest
+from worker.domain.lifecycle.intake import ShownPull
 from worker.domain.model import InstallationId, RepositoryId, RepositoryName, hash_base
 from worker.domain.verdict.verdict import AbstainReason
 from worker.dossier.authors import classify_account

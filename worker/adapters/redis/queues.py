@@ -40,7 +40,8 @@ from worker.adapters.redis.connection.transactions import (
 )
 from worker.adapters.redis.encryption_and_tokens import Codec
 from worker.adapters.redis.judging import intake
-from worker.adapters.redis.judging.intake import milliseconds, receive_request
+from worker.adapters.redis.judging.intake import index_head, milliseconds, receive_request
+from worker.adapters.redis.judging.state import load
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
     COMMANDS,
@@ -53,7 +54,7 @@ from worker.adapters.redis.keys import (
     QueueKeys,
 )
 from worker.domain.check.author_comment import VerdictTask
-from worker.domain.github_events import PullRequestEvent, PullRequestEventKind, ShownPull
+from worker.domain.github_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.judge_request import CommandRequest, PullRef
 from worker.domain.lifecycle.intake import (
     INBOX_DELIVERY,
@@ -64,6 +65,9 @@ from worker.domain.lifecycle.intake import (
     InboxDelivery,
     IntakeOutcome,
     RequestDelivery,
+    ShownPull,
+    is_overtaken,
+    may_lag,
 )
 from worker.domain.lifecycle.work import (
     PendingWork,
@@ -272,42 +276,41 @@ class RedisUnconfirmedQueue(DelayedQueue[RequestDelivery]):
         if (item := self.take()) is None:
             return None
         delivery, attempt, _ = item
-        fields = items(self._client.call("HMGET", keys.pull(delivery.request.pull).name, "head", "base"))
-        head, base = (text(field) or None for field in fields)
-        return QueuedDelivery(delivery, attempt, head, base)
+        seq, head = items(self._client.call("HMGET", keys.pull(delivery.request.pull).name, "seq", "head"))
+        return QueuedDelivery(delivery, attempt, (whole(seq) if seq else None, text(head) or None))
 
     @in_transaction
-    def confirm(self, transaction: Transaction, queued: QueuedDelivery, shown: ShownPull) -> Operation[IntakeOutcome]:
-        """Apply a delivery with the head and base that GitHub shows. Unless LATE or UNCONFIRMED, it is removed.
+    def confirm(
+        self, transaction: Transaction, queued: QueuedDelivery, shown: ShownPull, *, is_last: bool
+    ) -> Operation[IntakeOutcome]:
+        """Apply a delivery with the head and base that GitHub shows, and remove it.
 
-        UNCONFIRMED: the known head or base has changed since, so GitHub has to be asked again.
+        UNCONFIRMED: something has changed since it was taken, so GitHub has to be asked again. LATE: nothing follows from it; it is
+        kept where GitHub's answer may lag, unless this one *is_last*.
         """
-        request = queued.delivery.request
-        is_queued, fields = yield from transaction.read(
-            ("HEXISTS", UNCONFIRMED.texts.name, request.delivery_id),
-            ("HMGET", keys.pull(request.pull).name, "head", "base"),
-        )
+        delivery = queued.delivery
+        request, pull = delivery.request, delivery.request.pull
+        state = yield from load(transaction, pull)
+        (is_queued,) = yield from transaction.read(("HEXISTS", UNCONFIRMED.texts.name, request.delivery_id))
         if not is_queued:
             return IntakeOutcome.DUPLICATE
-        if [text(field) or None for field in items(fields)] != [queued.head, queued.base]:
+        if (state.seq, state.head) != queued.known:
             return IntakeOutcome.UNCONFIRMED
+        if may_lag(state, request, shown) and not is_last:
+            return IntakeOutcome.LATE
+        transaction.write_each(removal(UNCONFIRMED, request.delivery_id))
+        if is_overtaken(state, request, shown):
+            if request.head_sha is not None:  # `assay wait` finds the newer head
+                index_head(transaction, pull, request.head_sha)
+            return IntakeOutcome.LATE
         is_seen = request.arrived is not None and request.arrived.head_sha == shown.head_sha
-        changes = {
-            "head_sha": shown.head_sha,
-            "base": shown.base,
-            "draft": shown.draft,
-            "arrived": request.arrived if is_seen else None,
-        }
+        arrived = request.arrived if is_seen else None
+        is_draft = request.draft and shown.draft
+        changes = {"head_sha": shown.head_sha, "base": shown.base, "draft": is_draft, "arrived": arrived}
+        confirmed, issues = request.model_copy(update=changes), delivery.unless_judged_by
         receipt = yield from receive_request(
-            transaction,
-            request.model_copy(update=changes),
-            self._timing,
-            queued.delivery.named_by,
-            queued.delivery.unless_judged_by,
-            is_confirmed=True,
+            transaction, confirmed, self._timing, delivery.named_by, issues, is_confirmed=True
         )
-        if receipt.outcome is not IntakeOutcome.LATE:
-            transaction.write_each(removal(UNCONFIRMED, request.delivery_id))
         return receipt.outcome
 
 

@@ -38,7 +38,7 @@ from worker.adapters.redis.connection.transactions import (
 )
 from worker.adapters.redis.encryption_and_tokens import SealedPart
 from worker.adapters.redis.judging.intake import stamp
-from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
+from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS, UNCONFIRMED
 from worker.adapters.redis.ledger_and_events import RedisEvents as Stream
 from worker.adapters.redis.pauses import RedisPauses
 from worker.adapters.redis.queues import DelayedQueue, removal
@@ -201,10 +201,11 @@ class RedisRecords(SealedPart):
         return gone
 
     def _delete_events(self, mark: str) -> None:
-        """Delete queued pull request events."""
-        for name, note in pairs(self._client.call("HGETALL", PULL_REQUEST_EVENTS.texts.name)):
-            if mark in f"{text(note)},".replace("}", ","):
-                write_all(self._client, *removal(PULL_REQUEST_EVENTS, text(name)))
+        """Delete queued pull request events and unconfirmed deliveries."""
+        for queue in (PULL_REQUEST_EVENTS, UNCONFIRMED):
+            for name, note in pairs(self._client.call("HGETALL", queue.texts.name)):
+                if mark in f"{text(note)},".replace("}", ","):
+                    write_all(self._client, *removal(queue, text(name)))
 
     def _unlink(self, owned: RepositoryKeys) -> None:
         """Remove its pull requests from the sets of those that close an issue."""

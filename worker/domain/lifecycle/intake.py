@@ -12,7 +12,14 @@ from typing import Annotated, Final, Literal, NamedTuple
 from pydantic import Field, TypeAdapter
 
 from worker.domain.github_events import PullRequestEvent
-from worker.domain.judge_request import DRAFT_TRIGGERS, OUTDATING_TRIGGERS, JudgeRequest, PullRef, Trigger
+from worker.domain.judge_request import (
+    DRAFT_TRIGGERS,
+    HEAD_TRIGGERS,
+    OUTDATING_TRIGGERS,
+    JudgeRequest,
+    PullRef,
+    Trigger,
+)
 from worker.domain.lifecycle.state import (
     Phase,
     PullRequestState,
@@ -100,7 +107,7 @@ class IntakeOutcome(StrEnum):
     UNKNOWN = "unknown"
     """Not about a judged pull request."""
     LATE = "late"
-    """It announces a head or a base, and GitHub shows the known one: nothing starts for it."""
+    """GitHub shows nothing that is not known: nothing starts for it."""
     UNCONFIRMED = "unconfirmed"
     """It does not follow from the known head and base: GitHub is asked before it counts."""
 
@@ -130,7 +137,7 @@ def find_mode(trigger: Trigger, *, is_draft: bool, has_case: bool = False) -> In
 class JudgingRequested:
     """A request to judge. *request*: its JSON. *named_by*: the delivery that names head or base; None: there is none.
 
-    *is_confirmed*: head and base are those that GitHub showed after the delivery.
+    *is_confirmed*: head and base are those that GitHub shows.
     """
 
     request: str
@@ -184,15 +191,16 @@ def request_judging(
     is_text = event.trigger is Trigger.TEXT
     if context.is_judged_by_issue or (is_text and not state.request and not context.has_ledger):
         return Intake(state, IntakeOutcome.UNKNOWN)
-    if (order := _find_order(state, event)) is not None:
-        return Intake(state, order)
+    if event.named_by is not None and not event.is_confirmed and not _follows(state, event, event.named_by):
+        return Intake(state, IntakeOutcome.UNCONFIRMED)
     head = event.head
     is_new = head is not None and head != state.head
     if event.mode is IntakeMode.ASKED and state.request and state.phase is not Phase.DUE and not state.is_idle_draft:
         return Intake(state, IntakeOutcome.UNKNOWN)
     is_waiting = is_text and state.phase is Phase.DUE and bool(state.request) and not state.outdated_by
     only_waits = is_waiting and not is_new and not context.is_concluded
-    is_rebased = event.trigger is Trigger.BASE and (state.base is None or event.base != state.base)
+    is_base_known = event.head is not None and event.base is not None and event.base == state.base
+    is_rebased = event.trigger is Trigger.BASE and not is_base_known
     is_base_named = event.trigger is Trigger.BASE and bool(event.base) and event.head is not None
     after = state._replace(
         seq=seq,
@@ -227,18 +235,11 @@ def request_judging(
     return Intake(after, outcome, turn_at, is_rebased, is_reopened=event.trigger is Trigger.REOPENED)
 
 
-def _find_order(state: PullRequestState, event: JudgingRequested) -> IntakeOutcome | None:
-    """LATE or UNCONFIRMED, where a delivery does not follow from the known head and base. None: it counts."""
-    by, is_base = event.named_by, event.trigger is Trigger.BASE
-    if by is None:
-        return None
-    if event.is_confirmed:
-        is_announcement = is_base or by.previous_sha is not None
-        is_known = event.head == state.head and (not is_base or event.base == state.base)
-        return IntakeOutcome.LATE if is_announcement and is_known else None
-    follows_head = event.head is None or state.head in (None, event.head, by.previous_sha)
-    follows_base = not is_base or state.base in (None, by.previous_base)
-    return None if follows_head and follows_base else IntakeOutcome.UNCONFIRMED
+def _follows(state: PullRequestState, event: JudgingRequested, by: NamedHead) -> bool:
+    """Whether a delivery comes right after what is known. Of a change of base, its order never shows that."""
+    if event.trigger is Trigger.BASE and state.base is not None:
+        return False
+    return event.head is None or state.head in (None, event.head, by.previous_sha)
 
 
 def _with_role(state: PullRequestState, event: JudgingRequested, now: float) -> PullRequestState:
@@ -398,6 +399,32 @@ class RequestDelivery(Frozen):
     @property
     def delivery_id(self) -> DeliveryId | None:
         return self.request.delivery_id
+
+
+class ShownPull(NamedTuple):
+    """Head, base and draft state of an open pull request as GitHub shows them now."""
+
+    head_sha: Sha
+    base: BaseHash
+    draft: bool
+
+
+def may_lag(state: PullRequestState, request: JudgeRequest, shown: ShownPull) -> bool:
+    """Whether GitHub shows only what is known, and not yet what the delivery announces."""
+    is_base = request.trigger is Trigger.BASE
+    is_known = shown.head_sha == state.head and (not is_base or shown.base == state.base)
+    is_announced = request.head_sha == shown.head_sha and (not is_base or request.base == shown.base)
+    return is_known and not is_announced
+
+
+def is_overtaken(state: PullRequestState, request: JudgeRequest, shown: ShownPull) -> bool:
+    """Whether GitHub shows nothing that a delivery announces but what is known, or judged."""
+    if shown.head_sha != state.head:
+        return False
+    if request.trigger is Trigger.BASE:
+        judged_base, _, _ = (state.judged_by or shown.base).partition(" ")
+        return shown.base == state.base == judged_base and state.phase is not Phase.JUDGING
+    return request.trigger in HEAD_TRIGGERS or (request.draft and not shown.draft)
 
 
 class CloseDelivery(Frozen):

@@ -182,12 +182,11 @@ class QueuedCommand:
 
 @dataclass(frozen=True)
 class QueuedDelivery:
-    """A delivery to confirm; *attempt* counts from 1. *head*, *base*: what is known, and from which it does not follow."""
+    """A delivery to confirm; *attempt* counts from 1. *known*: number of the last event, and the head, as it was taken."""
 
     delivery: RequestDelivery
     attempt: int
-    head: Sha | None
-    base: BaseHash | None
+    known: tuple[int | None, Sha | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)

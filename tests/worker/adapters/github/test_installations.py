@@ -12,8 +12,9 @@ from worker.adapters.github import installations
 from worker.adapters.github.client import MOST_REMEMBERED, AppAccess, GitHubApi, key_api
 from worker.adapters.github.installations import GitHubDeliveries, GitHubListing, GitHubRepositories
 from worker.domain.config.config import Authors, Handling
-from worker.domain.github_events import DeliveryAttempt, ShownPull
+from worker.domain.github_events import DeliveryAttempt
 from worker.domain.judge_request import AuthorKind
+from worker.domain.lifecycle.intake import ShownPull
 from worker.domain.model import hash_base
 from worker.dossier.authors import classify_author
 from worker.errors import SubjectGone

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tests.worker.adapters.redis.store_samples import HEAD, NEWER, judge_request, pull_ref
+from tests.worker.adapters.redis.outcome_samples import pull_request_event
+from tests.worker.adapters.redis.store_samples import HEAD, NEWER, judge_request, pull_ref, require
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.async_client import AsyncRedisClient
 from worker.adapters.redis.connection.client import whole
 from worker.adapters.redis.queues import append_delivery
 from worker.adapters.redis.store import Store
+from worker.domain.github_events import PullRequestEventKind
 from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle.intake import CheckDelivery, InboxDelivery, IntakeOutcome, NamedHead, RequestDelivery
 
@@ -41,6 +43,19 @@ def test_delivery_takes_effect_when_applied_and_counts_once(store: Store) -> Non
     assert apply_all(store) == [IntakeOutcome.QUEUED]
     assert (store.pulls.find_request(pull_ref()), store.inbox.read(10)) == (delivery.request, [])
     assert append(store, delivery) == [IntakeOutcome.DUPLICATE]
+
+
+def test_event_of_an_unconfirmed_delivery_is_recorded_once(store: Store) -> None:
+    append(store, push_delivery())
+    event = pull_request_event(PullRequestEventKind.PUSHED_BY_ANOTHER)
+    store.client.call("SET", keys.watch(pull_ref()).name, "x")
+    push = RequestDelivery(
+        request=judge_request(head_sha="3" * 40), named_by=NamedHead(previous_sha="4" * 40), event=event
+    )
+    append(store, push)
+    assert apply_all(store) == [IntakeOutcome.QUEUED, IntakeOutcome.UNCONFIRMED]
+    assert require(store.pull_request_events.next()).event == event
+    assert require(store.unconfirmed.next()).delivery == push.model_copy(update={"event": None})
 
 
 def test_completed_check_is_accepted_however_often_it_is_delivered(store: Store) -> None:

@@ -21,16 +21,17 @@ from tests.worker.adapters.redis.store_samples import (
     ttl_s,
 )
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import find_server_time, items, text
+from worker.adapters.redis.connection.client import find_server_time, items, text, whole
+from worker.adapters.redis.connection.transactions import Operation, Transaction, run
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.github_events import ShownPull, hash_issue
+from worker.domain.github_events import hash_issue
 from worker.domain.judge_request import FirstSeen, JudgeRequest, PullRef, Trigger
-from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
+from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead, ShownPull
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob, PendingCheckRun, QueuedDelivery
-from worker.domain.model import CheckRunId, InstallationId, RepositoryId, Sha, hash_base
+from worker.domain.model import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
 from worker.scheduling.jobs import request_after_ci
 from worker.settings import WRITES_AN_HOUR, WRITES_EACH, Timing
 
@@ -145,54 +146,90 @@ def test_arrival_of_a_head_is_kept_by_later_requests(store: Store) -> None:
 # Heads and checks
 
 
-def push_from_another_commit(store: Store) -> QueuedDelivery:
+def push_from_another_commit(store: Store, **changes: Any) -> QueuedDelivery:
     """Push from an unknown commit to NEWER, while HEAD is known."""
     request_judging(store, NamedHead(NO_HEAD), head_sha=HEAD, base=MAIN)
-    changes = {"trigger": Trigger.PUSHED, "arrived": FirstSeen(head_sha=NEWER, at=REQUESTED_AT)}
+    changes = {"trigger": Trigger.PUSHED, "arrived": FirstSeen(head_sha=NEWER, at=REQUESTED_AT)} | changes
     assert request_judging(store, NamedHead(NEWEST), head_sha=NEWER, **changes) is IntakeOutcome.UNCONFIRMED
     return require(store.unconfirmed.next())
 
 
-def test_unconfirmed_head_is_recorded_as_one_of_its_pull_request(store: Store) -> None:
-    push_from_another_commit(store)
-    assert require(store.pulls.find_request(pull_ref())).head_sha == HEAD
-    heads = keys.heads(*IDS, NEWER)
-    assert items(store.client.call("SMEMBERS", heads.name)) == [b"1"], "`assay wait` finds the newer head"
-    assert ttl_s(store, heads) > 0
+def confirm(
+    store: Store, queued: QueuedDelivery, head: Sha, base: BaseHash = MAIN, *, draft: bool = False, is_last: bool = True
+) -> IntakeOutcome:
+    return store.unconfirmed.confirm(queued, ShownPull(head, base, draft), is_last=is_last)
+
+
+def unconfirmed_count(store: Store) -> int:
+    return whole(store.client.call("HLEN", keys.UNCONFIRMED.texts.name))
+
+
+def pulls_with_head(store: Store, head: Sha) -> list[int]:
+    return [whole(number) for number in items(store.client.call("SMEMBERS", keys.heads(*IDS, head).name))]
 
 
 @pytest.mark.parametrize("shown", [NEWER, NEWEST])
 def test_unconfirmed_delivery_counts_once_with_the_head_that_github_shows(store: Store, shown: Sha) -> None:
     queued = push_from_another_commit(store)
-    assert (queued.attempt, queued.head, queued.base) == (1, HEAD, MAIN)
-    assert store.unconfirmed.confirm(queued, ShownPull(shown, MAIN, draft=False)) is IntakeOutcome.COALESCED
-    assert store.unconfirmed.confirm(queued, ShownPull(shown, MAIN, draft=False)) is IntakeOutcome.DUPLICATE
-    assert store.client.call("HLEN", keys.UNCONFIRMED.texts.name) == 0
+    assert queued.attempt == 1
+    assert (require(store.pulls.find_request(pull_ref())).head_sha, pulls_with_head(store, NEWER)) == (HEAD, [])
+    assert [confirm(store, queued, shown) for _ in range(2)] == [IntakeOutcome.COALESCED, IntakeOutcome.DUPLICATE]
+    assert (unconfirmed_count(store), pulls_with_head(store, shown)) == (0, [1])
     request = require(store.pulls.find_request(pull_ref()))
-    assert (request.head_sha, request.trigger) == (shown, Trigger.PUSHED)
+    assert (request.head_sha, request.trigger, request.base) == (shown, Trigger.PUSHED, MAIN)
     assert (request.arrived is not None) is (shown == NEWER), "the other head was announced by no delivery"
     assert require(store.pulls.next_to_open()).head_sha == shown
 
 
-def test_unconfirmed_delivery_stays_queued_while_github_shows_the_known_head(store: Store) -> None:
+def test_late_head_is_searched_and_then_recorded_as_one_of_its_pull_request(store: Store) -> None:
     queued = push_from_another_commit(store)
-    for _ in range(2):
-        assert store.unconfirmed.confirm(queued, ShownPull(HEAD, MAIN, draft=False)) is IntakeOutcome.LATE
+    assert confirm(store, queued, HEAD, is_last=False) is IntakeOutcome.LATE
+    assert (unconfirmed_count(store), pulls_with_head(store, NEWER)) == (1, [])
     store.unconfirmed.postpone(queued.delivery, timedelta(0))
     assert require(store.unconfirmed.next()).attempt == 2
+    assert confirm(store, queued, HEAD) is IntakeOutcome.LATE
+    assert (unconfirmed_count(store), pulls_with_head(store, NEWER)) == (0, [1]), "`assay wait` finds the newer head"
+    assert ttl_s(store, keys.heads(*IDS, NEWER)) > 0
 
 
-def test_answer_of_github_is_not_used_after_the_known_head_has_changed(store: Store) -> None:
+@pytest.mark.parametrize("change", ["a push", "a close"])
+def test_answer_of_github_is_not_used_after_a_later_event(store: Store, change: str) -> None:
     queued = push_from_another_commit(store)
-    request_judging(store, NamedHead(HEAD), head_sha=NEWEST)
-    assert store.unconfirmed.confirm(queued, ShownPull(NEWER, MAIN, draft=False)) is IntakeOutcome.UNCONFIRMED
-    assert require(store.pulls.find_request(pull_ref())).head_sha == NEWEST
+    if change == "a push":
+        request_judging(store, NamedHead(HEAD), head_sha=NEWEST)
+    else:
+        close_pull_request(store, pull_ref(), WEEKS)
+    before = store.client.call("HGETALL", keys.pull(pull_ref()).name)
+    assert confirm(store, queued, NEWER) is IntakeOutcome.UNCONFIRMED
+    assert store.client.call("HGETALL", keys.pull(pull_ref()).name) == before
 
 
-def test_unconfirmed_draft_is_as_github_shows_it(store: Store) -> None:
-    queued = push_from_another_commit(store)
-    store.unconfirmed.confirm(queued, ShownPull(NEWER, MAIN, draft=True))
-    assert require(store.pulls.find_request(pull_ref())).draft
+@pytest.mark.parametrize(
+    ("was_draft", "shown_draft", "is_draft"), [(True, True, True), (True, False, False), (False, True, False)]
+)
+def test_unconfirmed_delivery_is_about_a_draft_if_github_shows_one_still(
+    store: Store, *, was_draft: bool, shown_draft: bool, is_draft: bool
+) -> None:
+    queued = push_from_another_commit(store, draft=was_draft)
+    confirm(store, queued, NEWER, draft=shown_draft)
+    assert require(store.pulls.find_request(pull_ref())).draft is is_draft
+
+
+def test_unconfirmed_edit_keeps_the_issues_that_it_depends_on(store: Store) -> None:
+    request_judging(store, head_sha=HEAD)
+    edit = judge_request(head_sha=NEWER, trigger=Trigger.TEXT)
+
+    def receive(transaction: Transaction) -> Operation[intake.IntakeReceipt]:
+        return (yield from intake.receive_request(transaction, edit, QUIET, NamedHead(), (MARK,)))
+
+    assert run(store.client, receive).outcome is IntakeOutcome.UNCONFIRMED
+    assert require(store.unconfirmed.next()).delivery.unless_judged_by == (MARK,)
+
+
+def test_forgotten_repository_has_no_unconfirmed_delivery(store: Store) -> None:
+    push_from_another_commit(store)
+    store.records().forget_installation(IDS[0], REQUESTED_AT)
+    assert unconfirmed_count(store) == 0
 
 
 def test_judged_head_is_known_without_a_delivery(store: Store) -> None:

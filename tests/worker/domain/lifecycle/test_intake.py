@@ -1,23 +1,27 @@
 """Events of a pull request in each state and any order."""
 
+from datetime import UTC, datetime
 from itertools import pairwise, permutations
 from typing import Any
 
 import pytest
 
 from tests.worker.domain.lifecycle.scenario import HEAD, NEWER, NEWEST, START, PlayedPull
-from worker.domain.judge_request import DRAFT_TRIGGERS, Trigger
+from worker.domain.judge_request import DRAFT_TRIGGERS, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.intake import (
     MOST_LOOKS,
     NO_HEAD,
     IntakeContext,
     IntakeOutcome,
     NamedHead,
+    ShownPull,
+    is_overtaken,
+    may_lag,
     withdraw,
 )
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.state import Phase, Retention
-from worker.domain.model import BaseHash, DeliveryId, Sha, hash_base
+from worker.domain.model import BaseHash, DeliveryId, InstallationId, RepositoryId, Sha, hash_base
 
 MAIN, DEV, NEXT = (hash_base(name) for name in ("main", "dev", "next"))
 WINDOW_TRIGGERS = {Trigger.OPENED, Trigger.PUSHED, Trigger.REOPENED, Trigger.TEXT}
@@ -239,13 +243,21 @@ def test_outdated_mark_survives_a_judging_without_a_verdict(pull: PlayedPull) ->
 # The order of deliveries
 
 
-def deliver(pull: PlayedPull, by: NamedHead, shown: tuple[Sha, BaseHash], **named: Any) -> list[IntakeOutcome]:
-    """Receive a delivery, and confirm it with the head and base that GitHub shows where its order is unknown."""
-    outcomes = [pull.request(by=by, **named)]
-    if outcomes == [IntakeOutcome.UNCONFIRMED]:
-        confirmed: dict[str, Any] = named | dict(zip(("head", "base"), shown, strict=True))
-        outcomes.append(pull.request(by=by, is_confirmed=True, **confirmed))
-    return outcomes
+def deliver(pull: PlayedPull, shown: ShownPull, by: NamedHead, **named: Any) -> IntakeOutcome:
+    """Receive a delivery, and ask GitHub about it where its order is unknown."""
+    if (outcome := pull.request(by=by, **named)) is not IntakeOutcome.UNCONFIRMED:
+        return outcome
+    fields = {"head_sha" if name == "head" else name: value for name, value in named.items()}
+    if is_overtaken(pull.state, judge_request(**fields), shown):
+        return IntakeOutcome.LATE
+    confirmed: dict[str, Any] = named | {"head": shown.head_sha, "base": shown.base}
+    return pull.request(by=by, is_confirmed=True, **confirmed)
+
+
+def judge_request(**fields: Any) -> JudgeRequest:
+    pull = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(1), number=1)
+    common = {"repository": "acme/widgets", "delivery_id": "d", "requested_at": datetime(2026, 11, 20, tzinfo=UTC)}
+    return JudgeRequest.model_validate(common | {"pull": pull, "head_sha": HEAD} | fields)
 
 
 @pytest.mark.parametrize(
@@ -256,35 +268,31 @@ def deliver(pull: PlayedPull, by: NamedHead, shown: tuple[Sha, BaseHash], **name
 def test_newest_head_is_known_after_pushes_in_any_order(
     pull: PlayedPull, first: str, order: tuple[tuple[str, str], ...]
 ) -> None:
-    newest = max(head for _, head in order) * 40
+    shown = ShownPull(max(head for _, head in order) * 40, MAIN, draft=False)
     if first:
         pull.request(Trigger.OPENED, first * 40, by=NamedHead(NO_HEAD))
     for before, head in order:
         trigger = Trigger.OPENED if before == NO_HEAD else Trigger.PUSHED
         by = NamedHead(before if before == NO_HEAD else before * 40)
-        deliver(pull, by, (newest, MAIN), trigger=trigger, head=head * 40)
-    assert pull.state.head == newest
+        deliver(pull, shown, by, trigger=trigger, head=head * 40)
+    assert pull.state.head == shown.head_sha
 
 
 @pytest.mark.parametrize(
     "route",
-    [
-        (MAIN, DEV),
-        (MAIN, DEV, MAIN),
-        (MAIN, DEV, NEXT),
-        (MAIN, DEV, NEXT, MAIN),
-        (MAIN, DEV, NEXT, DEV),
-        (MAIN, DEV, MAIN, DEV),
-    ],
+    [(MAIN, DEV), (MAIN, DEV, MAIN), (MAIN, DEV, NEXT), (MAIN, DEV, NEXT, MAIN), (MAIN, DEV, NEXT, DEV)],
 )
 def test_last_base_is_known_after_edits_in_any_order(route: tuple[BaseHash, ...]) -> None:
     for order in permutations(pairwise(route)):
         pull = PlayedPull()
         pull.request(Trigger.OPENED, base=MAIN)
-        unconfirmed = [left for left, base in order if move(pull, left, base) is IntakeOutcome.UNCONFIRMED]
-        for left in unconfirmed:
-            move(pull, left, route[-1], is_confirmed=True)
-        assert pull.state.base == route[-1]
+        for left, base in order:
+            deliver(pull, ShownPull(HEAD, route[-1], draft=False), by_base(left), trigger=Trigger.BASE, base=base)
+            assert pull.state.base == route[-1]
+
+
+def by_base(left: BaseHash | None) -> NamedHead:
+    return NamedHead(previous_base=left)
 
 
 def push(pull: PlayedPull, before: Sha | None, head: Sha, **named: Any) -> IntakeOutcome:
@@ -292,7 +300,7 @@ def push(pull: PlayedPull, before: Sha | None, head: Sha, **named: Any) -> Intak
 
 
 def move(pull: PlayedPull, left: BaseHash | None, base: BaseHash, **named: Any) -> IntakeOutcome:
-    return pull.request(Trigger.BASE, base=base, by=NamedHead(previous_base=left), **named)
+    return pull.request(Trigger.BASE, base=base, by=by_base(left), **named)
 
 
 @pytest.mark.parametrize(
@@ -309,43 +317,102 @@ def test_delivery_with_another_head_waits_for_github(pull: PlayedPull, trigger: 
     push(pull, NO_HEAD, HEAD)
     pull.judge(HEAD)
     before = pull.state
-    assert pull.request(trigger, NEWER, by=by) is IntakeOutcome.UNCONFIRMED
-    assert pull.state == before
-    is_announcement = trigger in (Trigger.OPENED, Trigger.PUSHED)
-    late = pull.request(trigger, HEAD, by=by, is_confirmed=True)
-    assert late is (IntakeOutcome.LATE if is_announcement else IntakeOutcome.QUEUED)
-    assert (pull.state == before) is is_announcement
-    assert pull.request(trigger, NEWER, by=by, is_confirmed=True) in (IntakeOutcome.QUEUED, IntakeOutcome.COALESCED)
+    assert (pull.request(trigger, NEWER, by=by), pull.state) == (IntakeOutcome.UNCONFIRMED, before)
+    assert pull.request(trigger, NEWER, by=by, is_confirmed=True) is IntakeOutcome.QUEUED
     assert (pull.state.head, pull.state.phase) == (NEWER, Phase.DUE)
+
+
+def test_confirmed_reopening_ends_the_close(pull: PlayedPull) -> None:
+    push(pull, NO_HEAD, HEAD)
+    pull.close()
+    assert pull.request(Trigger.REOPENED, NEWER, by=NamedHead()) is IntakeOutcome.UNCONFIRMED
+    assert pull.state.is_closed
+    pull.request(Trigger.REOPENED, NEWER, by=NamedHead(), is_confirmed=True)
+    assert (pull.state.is_closed, pull.state.expires_at, pull.intakes[-1].is_reopened) == (False, None, True)
 
 
 def test_base_edit_counts_immediately_without_a_known_base(pull: PlayedPull) -> None:
     pull.request(Trigger.OPENED, base=None)
     assert (move(pull, DEV, NEXT), pull.state.base) == (IntakeOutcome.COALESCED, NEXT)
+    assert pull.intakes[-1].is_rebased
 
 
-def test_base_edit_from_another_base_waits_for_github(pull: PlayedPull) -> None:
+@pytest.mark.parametrize("left", [MAIN, DEV, None])
+def test_base_edit_waits_for_github(pull: PlayedPull, left: BaseHash | None) -> None:
     pull.request(Trigger.OPENED, base=MAIN)
     before = pull.state
-    assert (move(pull, DEV, NEXT), pull.state) == (IntakeOutcome.UNCONFIRMED, before)
-    assert move(pull, DEV, MAIN, is_confirmed=True) is IntakeOutcome.LATE
-    assert pull.state == before
-    assert move(pull, DEV, NEXT, is_confirmed=True) is IntakeOutcome.COALESCED
+    assert (move(pull, left, NEXT), pull.state) == (IntakeOutcome.UNCONFIRMED, before)
+    assert move(pull, left, NEXT, is_confirmed=True) is IntakeOutcome.COALESCED
     assert (pull.state.base, pull.intakes[-1].is_rebased) == (NEXT, True)
 
 
-def test_confirmed_base_edit_with_a_new_head_keeps_decisions(pull: PlayedPull) -> None:
+def test_confirmed_base_edit_to_the_known_base_keeps_decisions(pull: PlayedPull) -> None:
     pull.request(Trigger.OPENED, base=MAIN)
     assert move(pull, DEV, MAIN, head=NEWER, is_confirmed=True) is IntakeOutcome.COALESCED
     assert (pull.state.head, pull.intakes[-1].is_rebased) == (NEWER, False)
 
 
-def test_request_without_a_head_does_not_change_the_base(pull: PlayedPull) -> None:
+def test_rewritten_base_ends_decisions_and_keeps_the_base(pull: PlayedPull) -> None:
     pull.request(Trigger.OPENED, base=MAIN)
     pull.request(Trigger.BASE, None, base=DEV)
-    assert pull.state.base == MAIN
+    assert (pull.state.base, pull.intakes[-1].is_rebased) == (MAIN, True)
     pull.request(Trigger.BASE, HEAD, base=DEV)
     assert pull.state.base == DEV
+
+
+PUSHED, EDITED, BASE = Trigger.PUSHED, Trigger.EDITED, Trigger.BASE
+ANNOUNCED: dict[str, tuple[dict[str, Any], ShownPull, bool, bool]] = {
+    "the known head": ({"trigger": PUSHED}, ShownPull(HEAD, MAIN, draft=False), True, True),
+    "the announced head": ({"trigger": PUSHED}, ShownPull(NEWER, MAIN, draft=False), False, False),
+    "a third head": ({"trigger": PUSHED}, ShownPull(NEWEST, MAIN, draft=False), False, False),
+    "the known head, when opened": ({"trigger": Trigger.OPENED}, ShownPull(HEAD, MAIN, draft=False), True, True),
+    "the known head, with a case": ({"trigger": Trigger.CASE}, ShownPull(HEAD, MAIN, draft=False), True, False),
+    "the known head, when edited": ({"trigger": EDITED}, ShownPull(HEAD, MAIN, draft=False), True, False),
+    "no draft of the known head": (
+        {"trigger": EDITED, "draft": True},
+        ShownPull(HEAD, MAIN, draft=False),
+        True,
+        True,
+    ),
+    "a draft of the known head": ({"trigger": EDITED, "draft": True}, ShownPull(HEAD, MAIN, draft=True), True, False),
+    "the known base": ({"trigger": BASE, "base": DEV}, ShownPull(HEAD, MAIN, draft=False), True, True),
+    "the announced base, known": ({"trigger": BASE, "base": MAIN}, ShownPull(HEAD, MAIN, draft=False), True, True),
+    "the announced base": ({"trigger": BASE, "base": DEV}, ShownPull(HEAD, DEV, draft=False), False, False),
+    "the known base and another head": (
+        {"trigger": BASE, "base": DEV},
+        ShownPull(NEWER, MAIN, draft=False),
+        False,
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("fields", "shown", "lags", "overtaken"), ANNOUNCED.values(), ids=ANNOUNCED)
+def test_github_shows_what_a_delivery_announces_or_only_what_is_known(
+    pull: PlayedPull, fields: dict[str, Any], shown: ShownPull, *, lags: bool, overtaken: bool
+) -> None:
+    pull.request(head=HEAD, base=MAIN)
+    request = judge_request(**{"head_sha": NEWER} | fields)
+    assert (may_lag(pull.state, request, shown), is_overtaken(pull.state, request, shown)) == (lags, overtaken)
+
+
+def test_announced_head_that_is_known_does_not_lag(pull: PlayedPull) -> None:
+    pull.request(head=HEAD)
+    request = judge_request(trigger=EDITED, head_sha=HEAD)
+    assert not may_lag(pull.state, request, ShownPull(HEAD, MAIN, draft=False))
+
+
+@pytest.mark.parametrize(("judged_by", "is_judging"), [(DEV, False), (MAIN, True)])
+def test_edit_to_the_known_base_counts_if_another_base_may_be_judged(
+    pull: PlayedPull, judged_by: BaseHash, *, is_judging: bool
+) -> None:
+    pull.request(head=HEAD, base=MAIN)
+    pull.start()
+    if not is_judging:
+        pull.end(head=HEAD)
+    pull.change(judged_by=f"{judged_by} issue")
+    request = judge_request(trigger=BASE, base=MAIN)
+    assert not is_overtaken(pull.state, request, ShownPull(HEAD, MAIN, draft=False))
 
 
 @pytest.mark.parametrize("head", [HEAD, None])
@@ -393,10 +460,10 @@ def test_first_verdict_sets_an_unannounced_head(pull: PlayedPull) -> None:
 def test_new_base_while_due_counts_with_its_own_window(pull: PlayedPull) -> None:
     pull.request(base=MAIN)
     pull.now += 40_000
-    move(pull, MAIN, DEV)
+    move(pull, MAIN, DEV, is_confirmed=True)
     assert pull.due_in_s == 45
     pull.judge()
-    move(pull, DEV, MAIN)
+    move(pull, DEV, MAIN, is_confirmed=True)
     assert pull.due_in_s == 0
 
 

@@ -138,10 +138,8 @@ def receive_request(
         transaction.write("HSET", decisions, "rebased", f"{transaction.now:.0f}")
         expire_with_ledger(transaction, decisions, ledger_expires_at, intake.state.ends_at)
     is_counted = intake.outcome in (IntakeOutcome.QUEUED, IntakeOutcome.COALESCED)
-    if event.head is not None and (is_counted or intake.outcome is IntakeOutcome.UNCONFIRMED):
-        heads = keys.heads(installation, repository, event.head).name
-        transaction.write("SADD", heads, pull.number)
-        transaction.write("EXPIRE", heads, PULL_S)
+    if event.head is not None and is_counted:
+        index_head(transaction, pull, event.head)
         name = keys.repository_numbers(request.repository).name
         transaction.write("SADD", name, f"{installation}:{repository}")
     return IntakeReceipt(intake.outcome, whole(number) if is_counted else 0)
@@ -169,6 +167,13 @@ def _judging_requested(
         outside_gap_ms=gap_ms,
         outside_ahead_ms=gap_ms * (OUTSIDE_BURST - 1),
     )
+
+
+def index_head(transaction: Transaction, pull: PullRef, head: Sha) -> None:
+    """Find the pull request by this head, which it has or had."""
+    heads = keys.heads(pull.installation_id, pull.repository_id, head).name
+    transaction.write("SADD", heads, pull.number)
+    transaction.write("EXPIRE", heads, PULL_S)
 
 
 NO_KEY: Final = -2
