@@ -67,7 +67,6 @@ class SignalScope(StrEnum):
     ISSUE = "listed criteria"
     CASE = "a case"
     RULES = "a rules file"
-    MORE_THAN_DOCUMENTS = "more than documents"
 
 
 class SettlingLine(StrEnum):
@@ -95,7 +94,6 @@ def find_scopes(change: CodeChange) -> frozenset[SignalScope]:
     """What a change gives the signals to look at. Listed criteria count, inferred ones do not; a file that held tests before does."""
     dossier, paths = change.dossier, [file.path for file in change.files]
     code = [file for file in change.files if file.language is not None or file.path.endswith(UNPARSED_ENDINGS)]
-    is_configured = any(map(is_configuration, paths))
     has = {
         SignalScope.ANYTHING: True,
         SignalScope.PRODUCTION: not all(file.is_test for file in code),
@@ -105,13 +103,18 @@ def find_scopes(change: CodeChange) -> frozenset[SignalScope]:
             for file in code
             if file.language is not None
         ),
-        SignalScope.CONFIGURATION: is_configured,
+        SignalScope.CONFIGURATION: any(map(is_configuration, paths)),
         SignalScope.ISSUE: any(not criterion.inferred for criterion in dossier.criteria or ()),
         SignalScope.CASE: dossier.case is not None,
         SignalScope.RULES: bool(dossier.guidance),
-        SignalScope.MORE_THAN_DOCUMENTS: is_configured or not all(map(is_document, paths)),
     }
     return frozenset(scope for scope, is_there in has.items() if is_there)
+
+
+@memoized
+def has_more_than_documents(change: CodeChange) -> bool:
+    """Whether a changed file is no document, or one that configures CI or a tool."""
+    return not all(is_document(file.path) and not is_configuration(file.path) for file in change.files)
 
 
 class SignalMatch(NamedTuple):
@@ -156,8 +159,8 @@ class Signal(NamedTuple):
     step: str = ""
     """How to resolve a fact; `{place}` is its location."""
     settled_by: SettlingLine = SettlingLine.ANY
-    needs: SignalScope = SignalScope.ANYTHING
-    """What a change must have, too, for the signal to find something; its opportunities are counted without it."""
+    only_if: Callable[[CodeChange], bool] | None = None
+    """What must hold of a change, too, for the signal to find something; its opportunities are counted without it."""
 
     @property
     def module(self) -> str:
@@ -179,9 +182,9 @@ class Signal(NamedTuple):
     def findings(self, change: CodeChange) -> Iterator[Finding]:
         """Every match as a finding with the strength as its weight."""
         scopes = find_scopes(change)
-        if SignalScope.MORE_THAN_DOCUMENTS in scopes:
+        if has_more_than_documents(change):
             scopes |= {SignalScope.CONFIGURATION}  # strictness is also set in files that are not counted
-        if not {self.scope, self.needs} <= scopes:
+        if self.scope not in scopes or (self.only_if is not None and not self.only_if(change)):
             return
         for match in islice(self.detect(change), MOST_FINDINGS):
             yield Finding(
@@ -206,14 +209,14 @@ def signal(
     scope: SignalScope,
     step: str = "",
     settled_by: SettlingLine | None = None,
-    needs: SignalScope = SignalScope.ANYTHING,
+    only_if: Callable[[CodeChange], bool] | None = None,
 ) -> Callable[[Detector], Signal]:
     """Make a signal of the decorated function. *settled_by*: None is the usual kind of line of the category."""
     if (kind is SignalKind.FACT) is not bool(step):
         msg = "a fact says what resolves it, and only a fact does: signal(..., step)"
         raise TypeError(msg)
     settling = settled_by or USUALLY_SETTLED_BY.get(category, SettlingLine.ANY)
-    return lambda detect: Signal(detect.__name__, category, kind, scope, detect, step, settling, needs)
+    return lambda detect: Signal(detect.__name__, category, kind, scope, detect, step, settling, only_if)
 
 
 def explain_signal(signal: Signal, weights: Mapping[str, float], width: int) -> str:

@@ -13,7 +13,7 @@ from tests.worker.signals.conftest import CaseRunner
 from worker.domain.dossier import Dossier
 from worker.signals.analysis.change import CodeChange
 from worker.signals.heuristic_opinion import SIGNALS
-from worker.signals.signal import Signal, SignalKind, SignalScope
+from worker.signals.signal import Signal, SignalKind, SignalScope, has_more_than_documents
 
 MODULES: Final = sorted({str(path.parent.relative_to(FIXTURES)) for path in FIXTURES.rglob("*.diff")})
 HALF_FINISHED: Final = [module for module in MODULES if module.startswith("half_finished/")]
@@ -109,3 +109,15 @@ def test_signal_with_cases_fires_in_some_and_stays_silent_in_others() -> None:
     silent = {signal.name for case in cases if not case.firings for signal in signals_of(case)}
     fired = {firing[0] for case in cases for firing, _ in case.firings}
     assert fired == silent
+
+
+def test_signals_that_are_not_asked_of_documents_find_nothing_there() -> None:
+    unasked = [signal for signal in SIGNALS if signal.only_if is not None or signal.scope is SignalScope.CONFIGURATION]
+    asked = 0
+    for case in (case for module in {*map(module_of, unasked)} for case in cases_of(module)):
+        before, after = ({f"{path}.md": text for path, text in texts.items()} for texts in (case.before, case.after))
+        change = CodeChange(next(case.dossiers_of(before, after)))
+        is_asked = has_more_than_documents(change)
+        asked += is_asked
+        assert is_asked or [match for signal in unasked for match in signal.detect(change)] == [], case_id(case)
+    assert asked, "`.nycrc.md` configures a tool"

@@ -26,17 +26,15 @@ from worker.signals.signal import (
     signal,
 )
 
-MORE = SignalScope.MORE_THAN_DOCUMENTS
-
 
 @pytest.mark.parametrize(
     ("path", "more", "scopes"),
     [
-        ("src/load.py", {}, {SignalScope.PRODUCTION, MORE}),
-        ("tests/test_load.py", {}, {SignalScope.TESTS, MORE}),
-        ("src/load.rs", {}, {SignalScope.PRODUCTION, SignalScope.TESTS, MORE}),
-        (".github/workflows/ci.yml", {}, {SignalScope.CONFIGURATION, MORE}),
-        ("pyproject.toml", {}, {SignalScope.CONFIGURATION, MORE}),
+        ("src/load.py", {}, {SignalScope.PRODUCTION}),
+        ("tests/test_load.py", {}, {SignalScope.TESTS}),
+        ("src/load.rs", {}, {SignalScope.PRODUCTION, SignalScope.TESTS}),
+        (".github/workflows/ci.yml", {}, {SignalScope.CONFIGURATION}),
+        ("pyproject.toml", {}, {SignalScope.CONFIGURATION}),
         ("docs/a.md", {}, set[SignalScope]()),
         ("a.md", {"criteria": [{"id": "AC1", "text": "a"}]}, {SignalScope.ISSUE}),
         ("a.md", {"criteria": [{"id": "AC1", "text": "a", "inferred": True}]}, set[SignalScope]()),

@@ -12,7 +12,7 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, has_more_than_documents, signal
 
 _OURS: Final = pattern(r"<{7}( \S.*)?\r?")
 _MIDDLE: Final = pattern(r"={7}\r?")
@@ -32,7 +32,7 @@ _FIXTURE: Final = pattern(
     SignalKind.FACT,
     SignalScope.ANYTHING,
     "Resolve the merge conflict at {place}: keep the lines that are right, and delete the markers.",
-    needs=SignalScope.MORE_THAN_DOCUMENTS,
+    only_if=has_more_than_documents,
 )
 def conflict_marker(change: CodeChange) -> Iterator[SignalMatch]:
     """A merge conflict that was committed: its three markers, in added lines of code or configuration.

@@ -8,7 +8,7 @@ from worker.domain.verdict.verdict import Category
 from worker.dossier.diff import ChangeKind
 from worker.signals.analysis.change import CodeChange
 from worker.signals.scope_creep.unrelated_file import first_change, is_code, is_named
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, has_more_than_documents, signal
 
 _THEIRS: Final = pattern(r"(^|/)(vendor|vendored|_vendor|third[-_]?party|node_modules|site-packages|external|extern)/")
 _FETCHED_BY: Final = pattern(
@@ -17,7 +17,7 @@ _FETCHED_BY: Final = pattern(
 )
 
 
-@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING, needs=SignalScope.MORE_THAN_DOCUMENTS)
+@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING, only_if=has_more_than_documents)
 def foreign_code_edited(change: CodeChange) -> Iterator[SignalMatch]:
     """Vendored code was edited beside the repository's own, and no change of its version came with it.
 

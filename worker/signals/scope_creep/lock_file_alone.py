@@ -9,7 +9,7 @@ from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.relatedness import stems_in
 from worker.signals.scope_creep.unasked_bump import BUMP_WORDS, MANIFESTS
 from worker.signals.scope_creep.unrelated_file import first_change, is_code, request_words_of
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, has_more_than_documents, signal
 
 _LOCKS: Final = pattern(
     r"(^|/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|poetry\.lock|uv\.lock|pdm\.lock"
@@ -17,7 +17,7 @@ _LOCKS: Final = pattern(
 )
 
 
-@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING, needs=SignalScope.MORE_THAN_DOCUMENTS)
+@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING, only_if=has_more_than_documents)
 def lock_file_alone(change: CodeChange) -> Iterator[SignalMatch]:
     """A lock file changed beside code, no manifest did, and no text asks for it.
 

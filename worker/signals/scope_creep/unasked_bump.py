@@ -13,7 +13,7 @@ from worker.dossier.diff import DiffLine, LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized_for_family
 from worker.signals.analysis.relatedness import NAME_PATTERN, fold_name, stems_in
 from worker.signals.scope_creep.unrelated_file import is_code, request_words_of
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, has_more_than_documents, signal
 
 _LONGEST_LINE: Final = 500
 MANIFESTS: Final = pattern(
@@ -40,7 +40,7 @@ class _Bump(NamedTuple):
     names: frozenset[str]
 
 
-@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING, needs=SignalScope.MORE_THAN_DOCUMENTS)
+@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING, only_if=has_more_than_documents)
 def unasked_bump(change: CodeChange) -> Iterator[SignalMatch]:
     """A dependency's version was raised or lowered beside changed code that does not use it, and no text asks for it.
 

@@ -33,7 +33,15 @@ from worker.signals.analysis.relatedness import (
     find_ties,
     path_subject,
 )
-from worker.signals.signal import UNMEASURED_LANGUAGES, SettlingLine, SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import (
+    UNMEASURED_LANGUAGES,
+    SettlingLine,
+    SignalKind,
+    SignalMatch,
+    SignalScope,
+    has_more_than_documents,
+    signal,
+)
 
 _INTERCEPT: Final = -0.4
 _COEFFICIENTS: Final = Ties(
@@ -78,7 +86,7 @@ _MOST_FILES: Final = 30
     SignalKind.SUSPICION,
     SignalScope.ANYTHING,
     settled_by=SettlingLine.TIED,
-    needs=SignalScope.MORE_THAN_DOCUMENTS,
+    only_if=has_more_than_documents,
 )
 def unrelated_file(change: CodeChange) -> Iterator[SignalMatch]:
     """The code file that words, names and folders tie least to the others and to what was asked, of 30 at most.

@@ -11,7 +11,7 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, has_more_than_documents, signal
 from worker.signals.tests_pass_but_wrong.ci_weakened import is_comment
 
 _SLEEPS: Final = pattern(
@@ -25,9 +25,7 @@ _WAITS: Final = pattern(r"sleep|wait|timeout", re.IGNORECASE)
 _LONGEST: Final = 500
 
 
-@signal(
-    Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.ANYTHING, needs=SignalScope.MORE_THAN_DOCUMENTS
-)
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.ANYTHING, only_if=has_more_than_documents)
 def sleep_added(change: CodeChange) -> Iterator[SignalMatch]:
     """A sleep of fixed length was put between existing lines, and nothing else with it.
 
