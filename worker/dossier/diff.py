@@ -370,6 +370,14 @@ def diff_of(text: str) -> Diff:
     return parse_diff(text.encode())
 
 
+def diff_or_empty(text: str) -> Diff:
+    """The diff of a dossier; an empty one if it can't be read, which the verdict says."""
+    try:
+        return diff_of(text)
+    except DiffError:
+        return Diff(())
+
+
 def parse_diff(raw: bytes) -> Diff:
     """Parse what `git diff` prints. Bytes that are not UTF-8 become U+FFFD in their line.
 

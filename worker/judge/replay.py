@@ -23,7 +23,7 @@ from worker.domain.verdict.audit import (
 )
 from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, Accept, HeuristicOpinion, Reject, Rubric
-from worker.dossier.diff import DiffError, diff_of
+from worker.dossier.diff import diff_or_empty
 from worker.dossier.secrets import Redaction, redact_fields
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.context import EvaluationHeader, JudgeContext, Pause
@@ -148,10 +148,7 @@ def _with_clean_paths(dossier: Dossier) -> Dossier:
 
 def _paths(dossier: Dossier) -> Iterator[str]:
     """The paths that contain a secret."""
-    try:
-        changed = [path for file in diff_of(dossier.diff).files for path in (file.path, file.old_path) if path]
-    except DiffError:
-        changed = []
+    changed = [path for file in diff_or_empty(dossier.diff).files for path in (file.path, file.old_path) if path]
     paths = [file.path for file in (*(dossier.files or ()), *dossier.files_unread, *dossier.guidance)]
     return (path for path in (*changed, *paths) if redact_text(path) != path)
 

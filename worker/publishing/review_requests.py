@@ -21,7 +21,7 @@ from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome
 from worker.domain.model import DeliveryId, EvalId, Sha
 from worker.domain.ports import DecisionStore, DeliveryQueue, Ledger, Reviewers, SubmittedReview
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
-from worker.dossier.diff import DiffError, diff_of
+from worker.dossier.diff import diff_or_empty
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.publishing.texts.check_run import conclusion
 from worker.publishing.texts.states import RequestedReviews
@@ -209,8 +209,4 @@ def owners_at_base(reviewers: Reviewers, pull: PullRef, dossier: Dossier) -> tup
 
 def changed_paths(dossier: Dossier) -> list[str]:
     """The paths of the changed files."""
-    try:
-        files = [file.path for file in diff_of(dossier.diff).files]
-    except DiffError:
-        files = []
-    return list(dict.fromkeys([*files, *(file.path for file in dossier.files_unread)]))
+    return list(dict.fromkeys(file.path for file in (*diff_or_empty(dossier.diff).files, *dossier.files_unread)))

@@ -28,7 +28,7 @@ from worker.domain.verdict.outcomes import (
     last_thumbs,
 )
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject
-from worker.dossier.diff import DiffError, LineKind, diff_of, hash_line
+from worker.dossier.diff import LineKind, diff_or_empty, hash_line
 from worker.errors import Forbidden, SubjectGone
 from worker.judge.outcome_scores import next_eval_id, pull_request_verdict, submissions_of
 
@@ -278,12 +278,8 @@ def whole_evaluation_events(entry: LedgerEntry, trigger: EvalTrigger, part: str 
 
 def removed_lines(diff: str) -> dict[str, frozenset[str]]:
     """Hashes of the lines that a diff removes, per path, equal to those that the ledger has for added lines."""
-    try:
-        files = diff_of(diff).files
-    except DiffError:
-        return {}
     by_path: dict[str, set[str]] = {}
-    for file in files:
+    for file in diff_or_empty(diff).files:
         removed = {
             hash_line(LineKind.ADDED, line.text)
             for line in file.removed_lines

@@ -23,7 +23,7 @@ from worker.domain.verdict.events import (
 )
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, ConditionState, Reject
-from worker.dossier.diff import Diff, DiffError, diff_of, hash_changed_lines
+from worker.dossier.diff import Diff, diff_or_empty, hash_changed_lines
 from worker.errors import Unreadable
 from worker.settings import Settings
 
@@ -219,11 +219,7 @@ def evaluation_started(verdict: Accept | Reject | Abstain, publishing: EventPubl
 
 def ledger_entry(verdict: Accept | Reject | Abstain, dossier: Dossier, fence: int) -> LedgerEntry:
     """The ledger entry of a verdict, with the change as hashes and counts instead of text."""
-    text = author_text(dossier)
-    try:
-        diff = diff_of(dossier.diff)
-    except DiffError:  # the verdict says so; its entry is written all the same
-        diff = Diff(())
+    text, diff = author_text(dossier), diff_or_empty(dossier.diff)
     return LedgerEntry(
         eval_id=verdict.eval_id,
         created_at=verdict.created_at,

@@ -170,17 +170,13 @@ def _header(file: ChangedFileResponse, old: str) -> list[str]:
 def _name(side: str, path: str) -> str:
     """A path as git writes it: quoted if it has special characters."""
     text = side + path
-    return f'"{SPECIAL.sub(_escape, text)}"' if SPECIAL.search(text) else text
+    escaped = SPECIAL.sub(lambda match: ESCAPES.get(match[0], f"\\{ord(match[0]):03o}"), text)
+    return text if escaped == text else f'"{escaped}"'
 
 
 def _marked_name(side: str, path: str) -> str:
     name = _name(side, path)
     return f"{name}\t" if " " in name and not name.startswith('"') else name
-
-
-def _escape(match: re.Match[str]) -> str:
-    character = match[0]
-    return ESCAPES.get(character, f"\\{ord(character):03o}")
 
 
 MOST_FILES: Final = 1000

@@ -128,7 +128,13 @@ class RedisMeasures(RedisPart):
         return MetricTotals(
             verdicts={(decision, reason): count for (_, decision, reason), count in sorted(verdicts)},
             counts={count: numbers.get(f"count:{count}", 0) for count in EventCount},
-            spans={span: _histogram(numbers, span) for span in DurationMetric},
+            spans={
+                span: Histogram(
+                    tuple(numbers.get(f"span:{span}:{bound}", 0) for bound in (*BOUNDS_S, INFINITE_BOUND)),
+                    numbers.get(f"span:{span}:sum_ms", 0) / 1000,
+                )
+                for span in DurationMetric
+            },
             spent_usd={
                 installation: from_nano(whole(spent)) for installation, spent in zip(lately, spent, strict=True)
             },
@@ -164,8 +170,3 @@ def _duration_counts(span: DurationMetric, seconds: float) -> dict[str, int]:
     at = bisect_left(BOUNDS_S, seconds)
     bound = BOUNDS_S[at] if at < len(BOUNDS_S) else INFINITE_BOUND
     return {f"span:{span}:{bound}": 1, f"span:{span}:sum_ms": max(0, milliseconds(seconds))}
-
-
-def _histogram(numbers: Mapping[str, int], span: DurationMetric) -> Histogram:
-    counts = tuple(numbers.get(f"span:{span}:{bound}", 0) for bound in (*BOUNDS_S, INFINITE_BOUND))
-    return Histogram(counts, numbers.get(f"span:{span}:sum_ms", 0) / 1000)

@@ -17,7 +17,7 @@ from worker.domain.dossier import CiCheck, Dossier, UnreadFile, UnreadReason, is
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import ClaimVerdict, EvidencePointer, Finding, HeuristicOpinion
-from worker.dossier.diff import Diff, DiffError, DiffLine, FileDiff, Hunk, LineKind, diff_of
+from worker.dossier.diff import Diff, DiffError, DiffLine, FileDiff, Hunk, LineKind, diff_of, diff_or_empty
 from worker.dossier.secrets import Redaction, SecretKind, redact
 
 M = TypeVar("M", bound=Frozen)
@@ -97,10 +97,7 @@ class _DossierRedactor:
         return dossier.model_copy(update=changes)
 
     def _unread_files(self, dossier: Dossier) -> list[UnreadFile]:
-        try:
-            files = diff_of(dossier.diff).files
-        except DiffError:
-            return []
+        files = diff_or_empty(dossier.diff).files
         withheld = {file.path for file in dossier.files_unread if file.reason is UnreadReason.NEVER_SEND}
         paths = dict.fromkeys(file.path for file in files if self._hides(file) and file.path not in withheld)
         return [UnreadFile(path=path, reason=UnreadReason.NEVER_SEND) for path in paths]

@@ -449,7 +449,12 @@ def config_annotations(dossier: Dossier) -> tuple[Annotation, ...]:
 def json_block(verdict: Verdict, limit: int) -> str:
     """A folded block of at most *limit* bytes with the verdict in JSON."""
     head, tail = "<details><summary>The verdict as JSON</summary>\n\n", "\n\n</details>"
-    return f"{head}{_fit_fields(verdict.model_dump(mode='json'), limit - len(head) - len(tail))}{tail}"
+    fields, limit = verdict.model_dump(mode="json"), limit - len(head) - len(tail)
+    sizes = {name: len(_json({name: value})) for name, value in fields.items()}
+    shown = _json(fields, indent=2) if sum(sizes.values()) <= limit else None
+    if shown is None or len(shown) + FENCE_BYTES > limit:
+        shown = _json(_cut_fields(fields, sizes, limit))
+    return f"{head}{code_block(shown, 'json')}{tail}"
 
 
 def check_text(content: CheckContent) -> str:
@@ -475,14 +480,6 @@ def _fields(content: CheckContent, block: StatusBlock) -> dict[str, Any]:
         **{name: getattr(block, name) for name in OPTIONAL_FIELDS},
         "held_by": block.held_by,
     }
-
-
-def _fit_fields(fields: dict[str, Any], limit: int) -> str:
-    sizes = {name: len(_json({name: value})) for name, value in fields.items()}
-    pretty = _json(fields, indent=2) if sum(sizes.values()) <= limit else None
-    if pretty is not None and len(pretty) + FENCE_BYTES <= limit:
-        return code_block(pretty, "json")
-    return code_block(_json(_cut_fields(fields, sizes, limit)), "json")
 
 
 def _cut_fields(fields: dict[str, Any], sizes: dict[str, int], limit: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from worker.domain.check.check_run import BODY_BYTES, MOST_RESULTS, CheckContent
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Abstain, Accept, Category, Reject, Side, Verdict
-from worker.dossier.diff import DiffError, diff_of, text_lines
+from worker.dossier.diff import diff_or_empty, text_lines
 from worker.publishing.texts import phrases
 from worker.publishing.texts.markdown import fit, join_blocks, split_blocks, visible
 
@@ -61,11 +61,7 @@ class _Texts:
         if dossier is None:
             return
         self._files = {file.path: text_lines(file.text) for file in dossier.files or () if file.text}
-        try:
-            files = diff_of(dossier.diff).files
-        except DiffError:
-            files = ()
-        for file in files:
+        for file in diff_or_empty(dossier.diff).files:
             for line in file.lines():
                 if line.head_line is not None:
                     self._shown[file.path, Side.HEAD, line.head_line] = line.text
