@@ -1,5 +1,6 @@
 """Every route with its methods, and the status, media type and JSON names of its answers."""
 
+import io
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -125,7 +126,7 @@ def list_routes(redis: RedisServer, *, has_app: bool) -> list[str]:
     """All routes of the framework, including those without a request above."""
     configured = settings(redis_url=SecretStr(redis.url), **({} if has_app else {"app": None}))
     with open_store(configured) as store:
-        web = create_app(configured, store)
+        web = create_app(configured, store, io.StringIO())
         return sorted(
             f"{method} {route.path_format}"
             for route in web.routes
