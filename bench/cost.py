@@ -46,8 +46,6 @@ from worker.process import collect_rarely
 from worker.settings import ModelAccess
 from worker.signals.heuristic_opinion import form_opinion
 
-# Processor time
-
 GOALS_S: Final = {"10 files": 0.05, "300 files": 1.0, "5 MB": 3.0}
 MOST_MEMORY: Final = 10.0
 REPEATED: Final = 5
@@ -152,9 +150,6 @@ def cpu(arguments: argparse.Namespace) -> int:
         slope = exponent([(cost.diff_bytes, cost.again) for cost in costs])
         print(f"growth    {language:10} exponent {slope:.2f} up to {costs[-1].diff_bytes / 1e6:.1f} MB", flush=True)
     return int(missed > 0)
-
-
-# Tokens
 
 
 MODEL: Final = "claude-haiku-5-5"

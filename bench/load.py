@@ -33,8 +33,6 @@ from tests.world.replies import accept
 from tests.world.sender import WebhookSender
 from tests.world.world import World
 
-# Verdicts
-
 MODEL_S: Final = 20.0
 PATIENCE_S: Final = 300.0
 FILES: Final = 6
@@ -284,8 +282,6 @@ def report_limits(spent: Spent) -> None:
     for name, rate in sorted(limits.items(), key=lambda item: item[1]):
         print(f"  {name}: {rate:.2f} ({rate * 86_400:,.0f} a day)")
 
-
-# A flood of forks
 
 MOST_RATIO, MOST_STATE_S = 1.5, 2.0
 

@@ -55,26 +55,16 @@ from worker.adapters.git.git import (
 )
 from worker.domain.dossier import Dossier
 from worker.domain.model import Sha
-from worker.domain.pattern import pattern
 from worker.dossier.assemble import complete_dossier
 from worker.evaluation.bench.statistics import Share
 from worker.signals.heuristic_opinion import SIGNALS, find_lookups
 from worker.signals.signal import Signal, SignalKind, SignalScope
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-FEWEST_ROWS: Final = 300
-"""Clean opportunities that a signal needs before it may block."""
-
-MOST_FALSE_ALARMS: Final = 0.005
-"""The highest upper end of the interval of its false alarms."""
-
-MEASURED_LINE: Final = pattern(
-    r"False alarms: (\d+) of (\d+) clean changes with ([a-z A-Z]+?) \(\d+\.\d %, at most \d+\.\d\d %\)\."
-)
+FEWEST_ROWS, MOST_FALSE_ALARMS = 300, 0.005
+"""What a signal needs to block: clean opportunities, and an upper end of the interval of its false alarms."""
 
 Row = dict[str, Any]
-
-# Clean rows
 
 MOST_FILES, MOST_ADDED, MOST_LINES, LEAST_ADDED = 20, 600, 900, 3
 FILE_BYTES, DOSSIER_BYTES, DIFF_BYTES = 200 * 1024, 600 * 1024, 150_000
@@ -202,8 +192,7 @@ def mine(arguments: argparse.Namespace) -> int:
     commits = clean_commits(read_history(repository, arguments.walk), MOST_FILES, arguments.touching)
     if arguments.listed:
         items = {commit.sha: listed_items(commit) for commit in commits}
-        least = arguments.listed
-        commits = [commit for commit in commits if len(items[commit.sha]) >= least and as_criteria(items[commit.sha])]
+        commits = [one for one in commits if len(items[one.sha]) >= arguments.listed and as_criteria(items[one.sha])]
     limit = arguments.limit or len(commits)
     is_listed = bool(arguments.listed)
     tested, others = (clean_rows(repository, some, name, is_listed=is_listed) for some in spread(commits))
@@ -223,9 +212,6 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
         text = io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
         text.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         text.flush()
-
-
-# Seeded defects
 
 
 class Scratch:
@@ -370,12 +356,6 @@ def measured_line(share: Share, scope: SignalScope) -> str:
     return f"False alarms: {share.hits} of {share.of} clean changes with {scope} ({rate:.1f} %, at most {high:.2f} %)."
 
 
-def read_measured(signal: Signal) -> Share | None:
-    """The false alarms in a signal's docstring; None where it has none, or not in this form."""
-    match = MEASURED_LINE.search(" ".join(signal.description.split()))
-    return Share(int(match[1]), int(match[2])) if match else None
-
-
 def is_blocking_allowed(share: Share) -> bool:
     return share.of >= FEWEST_ROWS and share.high <= MOST_FALSE_ALARMS
 
@@ -387,9 +367,8 @@ def write_alarms(signal: Signal, share: Share) -> None:
     doc = re.search(rf'^def {signal.name}\(.*?\n    """(.*?)"""', text, re.DOTALL | re.MULTILINE)
     if doc is None:
         raise SystemExit(f"{signal.name} has no docstring")
-    kept = doc[1].partition("False alarms:")[0].rstrip()
-    line = measured_line(share, signal.scope)
-    path.write_text(f"{text[: doc.start(1)]}{kept}\n    {line}\n    {text[doc.end(1) :]}", "utf-8")
+    kept = f"{doc[1].partition('False alarms:')[0].rstrip()}\n    {measured_line(share, signal.scope)}\n    "
+    path.write_text(f"{text[: doc.start(1)]}{kept}{text[doc.end(1) :]}", "utf-8")
 
 
 def alarms(arguments: argparse.Namespace) -> int:
@@ -399,15 +378,12 @@ def alarms(arguments: argparse.Namespace) -> int:
     the signals that look at these.
     """
     hits, chances = Counter[str](), Counter[str]()
-    for paths, scopes in (
-        (arguments.reports, set(SignalScope)),
-        (arguments.made, {SignalScope.CASE, SignalScope.RULES}),
-    ):
-        for path in paths:
-            for name, alarm in json.loads(path.read_text("utf-8"))["alarms"].items():
-                if alarm["looks_at"] in scopes:
-                    hits[name] += alarm["clean"]["hits"]
-                    chances[name] += alarm["clean"]["of"]
+    for path in (*arguments.reports, *arguments.made):
+        scopes = {SignalScope.CASE, SignalScope.RULES} if path in arguments.made else set(SignalScope)
+        for name, alarm in json.loads(path.read_text("utf-8"))["alarms"].items():
+            if alarm["looks_at"] in scopes:
+                hits[name] += alarm["clean"]["hits"]
+                chances[name] += alarm["clean"]["of"]
     for signal in SIGNALS:
         share = Share(hits[signal.name], chances[signal.name])
         if share.of and signal.name in (arguments.signal or [signal.name]):

@@ -204,8 +204,6 @@ def _head_of(pull: PullRequest) -> str:
     return pull.head
 
 
-# The model
-
 IN_TOKENS, OUT_TOKENS = 812, 96
 HELD_S: Final = 2.0
 

@@ -47,7 +47,6 @@ from tests.app.ingest.deliveries import (
     push,
     translate_payload,
 )
-from tests.world.examples import Example, load_examples
 from worker.domain.config.github_app import EVENT_PERMISSIONS, IMPLICIT_EVENTS
 from worker.domain.github_events import GroupEnd
 from worker.domain.judge_request import AuthorKind, CommandName
@@ -64,17 +63,6 @@ def test_handled_delivery_with_a_missing_field_is_malformed() -> None:
 def test_unhandled_delivery_is_not_validated() -> None:
     payload: dict[str, Any] = {"action": "labeled", "pull_request": 5, "installation": "x", "repository": []}
     assert translate_payload("pull_request", payload) == Ignored("label")
-
-
-def test_each_published_payload_is_an_event_or_ignored() -> None:
-    assert [example.id for example in load_examples() if not is_event_or_ignored(example)] == []
-
-
-def is_event_or_ignored(example: Example) -> bool:
-    event = translate_payload(example.name, {**example.payload, "installation": {"id": 1}})
-    action = example.payload.get("action", "")
-    name = f"{example.name}.{action}" if action else example.name
-    return (example.name, action) in DELIVERY_RULES or event == Ignored(f"unhandled:{name}")
 
 
 def test_app_subscribes_to_handled_events_only() -> None:
