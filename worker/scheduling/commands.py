@@ -26,6 +26,7 @@ from worker.domain.model import DeliveryId, EvalId, Sha
 from worker.domain.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError
 from worker.domain.ports import Clock, CommandApi, CurrentPull
 from worker.errors import SubjectGone, unavailable_if_recent
+from worker.judge.merge_group import newest_entry
 from worker.publishing.texts import comments
 from worker.scheduling.ports import SchedulingStore
 
@@ -257,11 +258,8 @@ class CommandHandler:
 
     def _current_verdict(self, command: AuthorizedCommand) -> EvalId | None:
         """The newest verdict on this commit."""
-        entries = self.store.ledger.entries(command.request.pull)
-        own = [
-            entry for entry in entries if entry.head_sha == command.head_sha and entry.verdict.parent_eval_id is None
-        ]
-        return own[-1].eval_id if own else None
+        newest = newest_entry(self.store.ledger.entries(command.request.pull), command.head_sha)
+        return newest and newest.eval_id
 
     def _react(self, request: CommandRequest, sign: str) -> None:
         """React to a command; a review that only decides gets no reaction."""

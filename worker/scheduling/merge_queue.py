@@ -160,8 +160,6 @@ class MergeGroupHandler:
     def _deadline(self, group: MergeGroup) -> datetime:
         return group.at + self.terms.wait
 
-    # Its check run
-
     def _conclude(self, case: GroupCase) -> bool:
         """Conclude the group's check. False: there is no conclusion, or not yet."""
         content = self._conclusion(case)
@@ -221,8 +219,6 @@ class MergeGroupHandler:
         if most < tries <= 2 * most:
             return not any(is_entry_of(pending.group, entry) for entry in self.ledger.entries(pending.group.pull))
         return tries > most
-
-    # What its pull request decides
 
     def _by_pull_request(self, case: GroupCase) -> CheckContent | None:
         group, location = case.group, case.location
@@ -286,8 +282,6 @@ class MergeGroupHandler:
         verdict = carry_over_accept(accepted.accept, group.head_sha, next_eval_id(at, entries), at)
         made = derived_entry(accepted.entry, verdict).model_copy(update={"head_sha": group.head_sha})
         self.ledger.append(group.pull, made, whole_evaluation_events(made, EvalTrigger.BUS))
-
-    # A judging of its own
 
     def _judge(
         self, group: MergeGroup, lease: GroupLease, parent: LedgerEntry, entries: tuple[LedgerEntry, ...]

@@ -336,6 +336,7 @@ def test_repeated_fact_is_explained_in_the_next_round() -> None:
     first = judge_by_code(history, STUB)
     second = judge_by_code(history, STUB + new_file("more.py", "x = 1"))
     assert (conditions_of(second), second.round) == ("c1:open", 2)
+    assert {finding.signal for finding in second.findings} >= {finding.signal for finding in first.findings} > set()
     assert "whatever a name promises has to happen when it is called" in second.concern
     assert second.next_step is not None
     assert second.next_step.startswith(first.next_step or "-")

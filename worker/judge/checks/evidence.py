@@ -290,7 +290,7 @@ def check_claims(
     if dossier.case is None:
         return ()
     criteria = dossier.criteria or ()
-    files = _KnownFiles.from_dossier(dossier, diff, places)
+    files = _KnownFiles(dossier, diff, places)
     idle = frozenset(finding.note.partition(": ")[0] for finding in findings if finding.signal == SHOWS_NOTHING)
     made = [_check_claim(claim, criteria, files, idle) for claim in dossier.case.ac_coverage]
     claimed = claimed_ids(dossier.case, criteria)
@@ -325,26 +325,16 @@ def names_criterion(claim: CoverageClaim, criterion: Criterion) -> bool:
     )
 
 
-@dataclass(frozen=True)
 class _KnownFiles:
     """The dossier's files: whole texts at the head, lines that the diff shows, and absent paths."""
 
-    texts: dict[str, str]
-    shown_lines: dict[str, str]
-    absent_paths: frozenset[str]
-    deleted_paths: frozenset[str]
-    places: Places
-
-    @classmethod
-    def from_dossier(cls, dossier: Dossier, diff: Diff, places: Places) -> "_KnownFiles":
+    def __init__(self, dossier: Dossier, diff: Diff, places: Places) -> None:
         files = dossier.files or ()
-        return cls(
-            texts={file.path: file.text for file in files if file.text is not None},
-            shown_lines={file.path: file.head_side for file in diff.files if file.change is not ChangeKind.DELETED},
-            absent_paths=frozenset(file.path for file in files if not file.exists),
-            deleted_paths=frozenset(file.path for file in diff.files if file.change is ChangeKind.DELETED),
-            places=places,
-        )
+        self.places = places
+        self.texts = {file.path: file.text for file in files if file.text is not None}
+        self.shown_lines = {file.path: file.head_side for file in diff.files if file.change is not ChangeKind.DELETED}
+        self.absent_paths = frozenset(file.path for file in files if not file.exists)
+        self.deleted_paths = frozenset(file.path for file in diff.files if file.change is ChangeKind.DELETED)
 
     def find(self, path: str) -> str | None:
         """The path that *path* names: itself, or the only one that ends in it."""
