@@ -191,8 +191,8 @@ def mine(arguments: argparse.Namespace) -> int:
     name = arguments.name or repository_name(repository)
     commits = clean_commits(read_history(repository, arguments.walk), MOST_FILES, arguments.touching)
     if arguments.listed:
-        items = {commit.sha: listed_items(commit) for commit in commits}
-        commits = [one for one in commits if len(items[one.sha]) >= arguments.listed and as_criteria(items[one.sha])]
+        counted = [(commit, listed_items(commit)) for commit in commits]
+        commits = [commit for commit, items in counted if len(items) >= arguments.listed and as_criteria(items)]
     limit = arguments.limit or len(commits)
     is_listed = bool(arguments.listed)
     tested, others = (clean_rows(repository, some, name, is_listed=is_listed) for some in spread(commits))
