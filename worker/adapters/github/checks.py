@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi, retry_transient
+from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi, GitHubPart, retry_transient
 from worker.adapters.github.errors_and_rate_limits import GitHubBadRequest, RequestPriority
 from worker.adapters.github.pull_request_query import MEMBER_FRAGMENT, GroupMemberResponse, OwnRunResponse
 from worker.adapters.github.responses import (
@@ -521,14 +521,11 @@ def newest_published(runs: Sequence[OwnRunResponse], number: int) -> PublishedCh
     return max(published, key=lambda run: run.check, default=None)
 
 
-class GitHubScans:
+class GitHubScans(GitHubPart):
     """The Scans of `worker.publishing.code_scanning`.
 
     Skipped when few requests are left, since judging needs them. Raises Gone for a removed App or head.
     """
-
-    def __init__(self, access: GitHubAccess) -> None:
-        self._access = access
 
     def upload(self, pull: PullRef, repository: RepositoryName, head_sha: Sha, sarif: str) -> UploadRefusal | None:
         body = {"commit_sha": head_sha, "ref": ref_of(pull), "sarif": sarif, "tool_name": TOOL_NAME}

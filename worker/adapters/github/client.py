@@ -335,6 +335,13 @@ class GitHubAccess(Protocol):
     def api(self, installation_id: InstallationId) -> GitHubApi: ...
 
 
+class GitHubPart:
+    """The adapter of a port on GitHub's API."""
+
+    def __init__(self, access: GitHubAccess) -> None:
+        self._access = access
+
+
 class AppAccess:
     """The App's access to each of its installations. Made by `app_access`."""
 

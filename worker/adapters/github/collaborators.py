@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from pydantic import AliasPath, Field
 
-from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi
+from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi, GitHubPart
 from worker.adapters.github.errors_and_rate_limits import GitHubBadRequest, RequestPriority
 from worker.adapters.github.pull_request_query import (
     REACT_MUTATION,
@@ -47,11 +47,8 @@ USER_TYPE: Final = "User"
 REVIEW_STATES: Final = {"APPROVED": True, "CHANGES_REQUESTED": False}
 
 
-class GitHubReviewers:
+class GitHubReviewers(GitHubPart):
     """The Reviewers of the live App."""
-
-    def __init__(self, access: GitHubAccess) -> None:
-        self._access = access
 
     def read_codeowners(self, pull: PullRef, repository: RepositoryName, base_sha: Sha) -> str | None:
         """The first of the files that GitHub reads, all queried in one request."""
@@ -193,11 +190,8 @@ def write_comment(access: GitHubAccess, pull: PullRef, repository: RepositoryNam
     return send_comment(access, pull, ApiCall("POST", path, body={"body": text}))
 
 
-class GitHubComments:
+class GitHubComments(GitHubPart):
     """The Comments port. Raises as PullSource does."""
-
-    def __init__(self, access: GitHubAccess) -> None:
-        self._access = access
 
     def write(self, pull: PullRef, repository: RepositoryName, text: str) -> PostedComment:
         return write_comment(self._access, pull, repository, text)
@@ -303,11 +297,8 @@ class ReactionResponse(RestResponse):
     user_type: str = Field(default="", validation_alias=AliasPath("user", "type"))
 
 
-class GitHubReactions:
+class GitHubReactions(GitHubPart):
     """The Reactions port. Skipped when few requests are left, since judging needs them."""
-
-    def __init__(self, access: GitHubAccess) -> None:
-        self._access = access
 
     def reactions_to(self, pull: PullRef, repository: RepositoryName, comment_id: int) -> tuple[Reaction, ...]:
         path = f"/repos/{repository}/issues/comments/{comment_id}/reactions"

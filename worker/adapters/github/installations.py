@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from pydantic import AliasPath, Field
 
 from worker.adapters.github.checks import required_checks
-from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi, name_variables
+from worker.adapters.github.client import ApiCall, GitHubApi, GitHubPart, name_variables
 from worker.adapters.github.errors_and_rate_limits import GitHubBadRequest, RequestPriority
 from worker.adapters.github.pull_request_query import (
     ACTOR_FRAGMENT,
@@ -187,11 +187,8 @@ class OpenPullsQueryResponse(GraphResponse):
     pull_requests: NodeConnection[ListedPullResponse] = Field(validation_alias=AliasPath("repository", "pullRequests"))
 
 
-class GitHubRepositories:
+class GitHubRepositories(GitHubPart):
     """The repositories of the live App. Raises as PullSource does."""
-
-    def __init__(self, access: GitHubAccess) -> None:
-        self._access = access
 
     def list_page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]:
         """One page of the repositories in use, and whether there are more pages."""
@@ -307,11 +304,8 @@ class GitHubDeliveries:
         return True
 
 
-class GitHubListing:
+class GitHubListing(GitHubPart):
     """Lists pull requests and their authors for the live App."""
-
-    def __init__(self, access: GitHubAccess) -> None:
-        self._access = access
 
     def find_author(self, request: JudgeRequest) -> PullSnapshot:
         """Find the author of a pull request. Raises Gone for a closed one, and as PullSource does."""
