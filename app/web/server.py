@@ -62,7 +62,6 @@ from worker.wiring.store import (
     open_store,
     wait_for_redis,
 )
-from worker.wiring.web import open_async_client
 
 HEADER_TIMEOUT_S: Final = 10.0
 BODY_TIMEOUT_S: Final = 20.0
@@ -114,7 +113,7 @@ def create_app(
 ) -> WebApp:
     """All routes; without the App's credentials, those that create it."""
     log, counters = json_log(log_to, settings.log_level), counters or DeliveryCounters()
-    async_client = open_async_client(store)
+    async_client = store.open_async_client()
     routes: Sequence[ASGIRouteHandler | HTTPRouteHandler | Router]
     deliver, builder, failed = None, None, _FailureHandler(log, counters)
     on_shutdown = [async_client.close]
@@ -124,7 +123,7 @@ def create_app(
     else:
         clock = SystemClock()
         cells = {
-            name: EventIntake(cell, clock, open_async_client(cell))
+            name: EventIntake(cell, clock, cell.open_async_client())
             for name, cell in open_cells(settings, store).items()
         }
         if cells:

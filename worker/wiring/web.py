@@ -11,7 +11,6 @@ from worker.adapters.redis.judging.merge_groups import RedisMergeGroups
 from worker.adapters.redis.queues import append_delivery
 from worker.adapters.redis.records import add_repositories
 from worker.domain.model import InstallationId
-from worker.wiring.store import Store
 
 __all__ = [
     "AsyncRedisClient",
@@ -21,15 +20,9 @@ __all__ = [
     "find_residence",
     "intake",
     "keys",
-    "open_async_client",
 ]
 
 
 async def find_residence(table: AsyncRedisClient, installation: InstallationId) -> Residence:
     """Where an installation is. Raises Unavailable."""
     return Residence.parse(await table.call("HGET", keys.CELLS.name, installation))
-
-
-def open_async_client(store: Store) -> AsyncRedisClient:
-    """A client of the same server for the event loop."""
-    return AsyncRedisClient(store.url.get_secret_value(), store.timing.redis_timeout, store.client.replicas)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from worker.adapters.redis.budget import RedisBudget, RedisRates, RedisRunBudget
+    from worker.adapters.redis.connection.async_client import AsyncRedisClient
     from worker.adapters.redis.documents import (
         RedisConfigs,
         RedisDecisions,
@@ -78,6 +79,12 @@ class Store:
     @property
     def pulls(self) -> RedisPullRequests:
         return RedisPullRequests(self.client, self.timing)
+
+    def open_async_client(self) -> "AsyncRedisClient":
+        """A client of the same server, for an event loop."""
+        from worker.adapters.redis.connection.async_client import AsyncRedisClient  # noqa: PLC0415 - the web process's
+
+        return AsyncRedisClient(self.url.get_secret_value(), self.timing.redis_timeout, self.client.replicas)
 
     @property
     def inbox(self) -> "RedisInbox":

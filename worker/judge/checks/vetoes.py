@@ -291,46 +291,35 @@ _IS_NOT: Final = (
 )
 _DOES_NOT: Final = r"(?:(?:does|do|did)(?:\s+not|n't)|never|fails?\s+to|no\s+longer)"
 _ABSENT: Final = r"(?:missing|absent|undefined|undeclared|nowhere(?:\s+to\s+be\s+(?:found|seen))?|non-?existent)"
+_NOTHING: Final = r"\b(?:nothing|nobody|no\s+(?:line|file|code|module))"
 
-
-def _denial_patterns(*, subject: str, active: str, negative: str) -> tuple["re.Pattern[str]", ...]:
-    """The ways to deny a verb of a name: passive, active, and with "nothing" as the subject."""
-    return tuple(
-        pattern(phrase, re.IGNORECASE | re.MULTILINE)
-        for phrase in (
-            rf"{_SUBJECT}{subject}{_AFTER}",
-            rf"{_DOES_NOT}\s+{active}{_OBJECT}{_AFTER}",
-            rf"\b(?:nothing|nobody|no\s+(?:line|file|code|module))\s+{negative}{_OBJECT}{_AFTER}",
-        )
+_DENIALS: Final = tuple(
+    pattern(phrase, re.IGNORECASE | re.MULTILINE)
+    for phrase in (
+        (
+            rf"{_SUBJECT}(?:{_IS_NOT}\s+(?:defined|declared|added|introduced|created|there|found)|(?:is|are|was|were)\s+{_ABSENT}"
+            rf"|(?:{_DOES_NOT}\s+exists?|exists?\s+nowhere|appears?\s+nowhere)"
+            rf"|(?:can(?:not|'t|\s+not)|could\s+not|couldn't)\s+be\s+found|has\s+no\s+definition){_AFTER}"
+        ),
+        rf"{_DOES_NOT}\s+(?:define|declare|add|introduce|create)s?{_OBJECT}{_AFTER}",
+        rf"{_NOTHING}\s+(?:defines|declares|adds|introduces|creates){_OBJECT}{_AFTER}",
+        rf"\bdefinition\s+of\s+{_NAME}{_PLACE}\s+is\s+{_ABSENT}{_AFTER}",
+        rf"\bthere\s+(?:is|are|was)\s+no{_OBJECT}{_AFTER}",
+        rf"\bn(?:either|or)\s+{_NAME}\s+(?:(?:is|was)\s+(?:defined|declared|there)|exists?){_AFTER}",
+        rf"\b{_WHOLE}\s+(?:(?:has|have|holds|contains)\s+no|lacks?|omits?|(?:(?:is|comes|ships|stays)\s+)?without){_OBJECT}{_AFTER}",
+        rf"\b(?:(?:can(?:not|'t|\s+not)|could\s+not|couldn't)\s+find|found\s+no){_OBJECT}{_AFTER}",
+        rf"\b(?:undefined|undeclared|non-?existent)(?:\s+{_KINDS})?\s+{_NAME}",
+        rf"\b(?:no|missing)\s+(?:{_KINDS}|definition)\s+(?:(?:called|named|of|for)\s+)?{_NAME}",
     )
-
-
-_DENIALS: Final = (
-    *_denial_patterns(
-        subject=rf"(?:{_IS_NOT}\s+(?:defined|declared|added|introduced|created|there|found)|(?:is|are|was|were)\s+{_ABSENT}"
-        rf"|(?:{_DOES_NOT}\s+exists?|exists?\s+nowhere|appears?\s+nowhere)"
-        r"|(?:can(?:not|'t|\s+not)|could\s+not|couldn't)\s+be\s+found|has\s+no\s+definition)",
-        active=r"(?:define|declare|add|introduce|create)s?",
-        negative=r"(?:defines|declares|adds|introduces|creates)",
-    ),
+)
+_UNHANDLED_DENIALS: Final = (
     *(
         pattern(phrase, re.IGNORECASE | re.MULTILINE)
         for phrase in (
-            rf"\bdefinition\s+of\s+{_NAME}{_PLACE}\s+is\s+{_ABSENT}{_AFTER}",
-            rf"\bthere\s+(?:is|are|was)\s+no{_OBJECT}{_AFTER}",
-            rf"\bn(?:either|or)\s+{_NAME}\s+(?:(?:is|was)\s+(?:defined|declared|there)|exists?){_AFTER}",
-            rf"\b{_WHOLE}\s+(?:(?:has|have|holds|contains)\s+no|lacks?|omits?|(?:(?:is|comes|ships|stays)\s+)?without){_OBJECT}{_AFTER}",
-            rf"\b(?:(?:can(?:not|'t|\s+not)|could\s+not|couldn't)\s+find|found\s+no){_OBJECT}{_AFTER}",
-            rf"\b(?:undefined|undeclared|non-?existent)(?:\s+{_KINDS})?\s+{_NAME}",
-            rf"\b(?:no|missing)\s+(?:{_KINDS}|definition)\s+(?:(?:called|named|of|for)\s+)?{_NAME}",
+            rf"{_SUBJECT}(?:{_IS_NOT}\s+(?:handled|caught)|(?:is|are)\s+(?:unhandled|uncaught)){_AFTER}",
+            rf"{_DOES_NOT}\s+(?:handle|catche?)s?{_OBJECT}{_AFTER}",
+            rf"{_NOTHING}\s+(?:handles|catches){_OBJECT}{_AFTER}",
         )
-    ),
-)
-_UNHANDLED_DENIALS: Final = (
-    *_denial_patterns(
-        subject=rf"(?:{_IS_NOT}\s+(?:handled|caught)|(?:is|are)\s+(?:unhandled|uncaught))",
-        active=r"(?:handle|catche?)s?",
-        negative=r"(?:handles|catches)",
     ),
     pattern(rf"\b(?:unhandled|uncaught)\s+{_NAME}{_AFTER}", re.IGNORECASE),
 )

@@ -58,17 +58,14 @@ _FILE: Final = pattern(
     r"\b(?:scripts?|files?|programs?|snippets?|documents?|repros?|reproducers?|reproductions?|plans?|summary|notes|analysis|scratchpad)\b",
     re.IGNORECASE,
 )
-_KINDS: Final = tuple(
-    frozenset(map(stem, kind))
-    for kind in (
-        ("reproduce", "reproduction", "reproducer", "repro", "replicate", "replication"),
-        ("tmp", "temp", "temporary", "scratch", "scratchpad"),
-        ("plan",),
-        ("summary",),
-        ("notes",),
-        ("progress",),
-        ("analysis",),
-    )
+_KINDS: Final = (
+    ("reproduce", "reproduction", "reproducer", "repro", "replicate", "replication"),
+    ("tmp", "temp", "temporary", "scratch", "scratchpad"),
+    ("plan",),
+    ("summary",),
+    ("notes",),
+    ("progress",),
+    ("analysis",),
 )
 """Words for files of one kind."""
 _DEFINITIONS: Final = frozenset({"function_definition", "class_definition", "decorated_definition"})
@@ -165,7 +162,7 @@ def _is_used(file: AnalyzedFile, change: CodeChange) -> bool:
 def _is_requested(file: AnalyzedFile, change: CodeChange) -> bool:
     """Whether a sentence of title, description, issue or criteria asks for a file of this kind."""
     stems = stems_in(file.path.rpartition("/")[2].partition(".")[0])
-    kinds = [kind for kind in _KINDS if not kind.isdisjoint(stems)]
+    kinds = [kind for names in _KINDS if not (kind := frozenset(map(stem, names))).isdisjoint(stems)]
     return any(not kind.isdisjoint(asked) for kind in kinds for asked in _find_request_sentences(change))
 
 
