@@ -68,7 +68,12 @@ def score_pull_request(
     for strength in WEAKEST_FIRST:
         if strength in targets:
             score += rubric.pull[strength] * (targets[strength] - score)
-    return OutcomeScore(round(score, 4), round(_confidence(last.confidence, targets, rubric), 4), targets)
+    confidence = min(last.confidence, rubric.without_outcomes)
+    if targets:
+        sides = {target >= MIDDLE_SCORE for target in targets.values()}
+        confidence = max(rubric.confidence[strength] for strength in targets)
+        confidence *= rubric.contradicted if len(sides) > 1 else 1
+    return OutcomeScore(round(score, 4), round(confidence, 4), targets)
 
 
 def _targets(
@@ -99,14 +104,6 @@ def _target(
     if verdict is None or isinstance(verdict, Abstain):
         return None  # what was not decided can't be wrong
     return 1.0 if isinstance(verdict, Accept) == (outcome.kind is OutcomeKind.HELPFUL) else 0.0
-
-
-def _confidence(last: float, targets: Mapping[Strength, float], rubric: PullRequestRubric) -> float:
-    if not targets:
-        return min(last, rubric.without_outcomes)
-    sure = max(rubric.confidence[strength] for strength in targets)
-    sides = {target >= MIDDLE_SCORE for target in targets.values()}
-    return sure * rubric.contradicted if len(sides) > 1 else sure
 
 
 def pull_request_verdict(

@@ -13,14 +13,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.model import eval_id_after
 from worker.domain.pause import pause_from_signals
 from worker.domain.ports import Clock, ModelReply, Prompt, StopReason
-from worker.domain.verdict.audit import (
-    AuditRecord,
-    Exchange,
-    Replay,
-    Step,
-    dump_audit,
-    read_audit,
-)
+from worker.domain.verdict.audit import AuditRecord, Exchange, Replay, Step, dump_audit, read_audit
 from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, Accept, HeuristicOpinion, Reject, Rubric
 from worker.dossier.diff import diff_or_empty
@@ -139,18 +132,13 @@ def make_shareable(dossier: Dossier) -> tuple[Dossier, tuple[Redaction, ...]]:
 
 def _with_clean_paths(dossier: Dossier) -> Dossier:
     """Redact paths with secrets wherever they occur."""
-    whole = dossier.model_dump_json(exclude_unset=True)
-    clean = whole
-    for path in sorted(set(_paths(dossier)), key=len, reverse=True):
+    changed = [path for file in diff_or_empty(dossier.diff).files for path in (file.path, file.old_path) if path]
+    others = [file.path for file in (*(dossier.files or ()), *dossier.files_unread, *dossier.guidance)]
+    secret = {path for path in (*changed, *others) if redact_text(path) != path}
+    clean = whole = dossier.model_dump_json(exclude_unset=True)
+    for path in sorted(secret, key=len, reverse=True):
         clean = clean.replace(json.dumps(path, ensure_ascii=False)[1:-1], json.dumps(redact_text(path))[1:-1])
     return dossier if clean == whole else Dossier.model_validate_json(clean)
-
-
-def _paths(dossier: Dossier) -> Iterator[str]:
-    """The paths that contain a secret."""
-    changed = [path for file in diff_or_empty(dossier.diff).files for path in (file.path, file.old_path) if path]
-    paths = [file.path for file in (*(dossier.files or ()), *dossier.files_unread, *dossier.guidance)]
-    return (path for path in (*changed, *paths) if redact_text(path) != path)
 
 
 def first_difference(recorded: Iterable[Step], again: Iterable[Step]) -> tuple[Step | None, Step | None] | None:

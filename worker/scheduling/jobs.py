@@ -242,11 +242,7 @@ class JudgeJob:
         self._leased = leased
         self._rule = context.settings.retry_rule
         self._open_app: OpenJudgingApp = resolve_name(context.app_factory)
-        self._fields = {
-            **log_fields(leased.request),
-            "fence": leased.lease.fence,
-            "attempt": leased.attempt,
-        }
+        self._fields = {**log_fields(leased.request), "fence": leased.lease.fence, "attempt": leased.attempt}
 
     def run(self) -> JobEnd:
         """Judge; how it ended."""

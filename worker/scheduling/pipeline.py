@@ -16,15 +16,7 @@ from typing import Final, Protocol
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions, needs_human
 from worker.domain.config.config import AskModelFor, Authors
-from worker.domain.dossier import (
-    AWAITING_APPROVAL,
-    NOT_REPORTED,
-    CiState,
-    Dossier,
-    HeadFile,
-    Policy,
-    author_text,
-)
+from worker.domain.dossier import AWAITING_APPROVAL, NOT_REPORTED, CiState, Dossier, HeadFile, Policy, author_text
 from worker.domain.judge_request import (
     AUTHOR_EDIT_TRIGGERS,
     HEAD_TRIGGERS,

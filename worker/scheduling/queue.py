@@ -80,12 +80,7 @@ class EvaluateQueue:
             if Job.exists(name, self._connection):
                 return
             self._queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
-                EVALUATE_JOB,
-                payload,
-                job_id=name,
-                job_timeout=self._longest_s,
-                result_ttl=0,
-                failure_ttl=0,
+                EVALUATE_JOB, payload, job_id=name, job_timeout=self._longest_s, result_ttl=0, failure_ttl=0
             )
 
     def workers(self) -> int:

@@ -270,10 +270,8 @@ def test_abstain_is_not_carried_over_and_hides_no_older_verdict() -> None:
 
 
 def test_other_content_is_not_carried_over() -> None:
-    assert (
-        carry_over(judge_earlier(accept_answer()), header=evaluation_header(fingerprint=Fingerprint("sha256:other")))
-        is None
-    )
+    header = evaluation_header(fingerprint=Fingerprint("sha256:other"))
+    assert carry_over(judge_earlier(accept_answer()), header=header) is None
 
 
 def test_carried_verdict_keeps_unknown_cost_and_round() -> None:

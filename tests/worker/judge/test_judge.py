@@ -623,8 +623,7 @@ def test_correction_is_recorded_as_second_exchange_with_the_fault() -> None:
 
 
 RED = Ci(
-    state=CiState.FAILURE,
-    checks=(CiCheck(name="unit", conclusion="failure"), CiCheck(name="lint", conclusion=None)),
+    state=CiState.FAILURE, checks=(CiCheck(name="unit", conclusion="failure"), CiCheck(name="lint", conclusion=None))
 )
 WRONG = accept_answer(evidence=[evidence_at(line=4000)])
 

@@ -127,11 +127,9 @@ def test_outcome_of_superseded_verdict_counts() -> None:
 
 
 def test_contradicting_outcomes_lower_confidence() -> None:
-    assert (
-        judge_pull_request("merged", "reverted").confidence
-        < judge_pull_request("merged").confidence
-        < judge_pull_request("merged", "helpful").confidence
-    )
+    outcomes = (("merged", "reverted"), ("merged",), ("merged", "helpful"))
+    contradicted, alone, confirmed = (judge_pull_request(*kinds).confidence for kinds in outcomes)
+    assert contradicted < alone < confirmed
 
 
 def test_pull_request_verdict_copies_last_submission() -> None:

@@ -202,11 +202,7 @@ def sent_conclusions(github: FakeGitHub, pull_request: PullRequest) -> list[Any]
     ids=["while it reads what is shown", "while its answer is lost"],
 )
 def test_judge_that_loses_its_lease_while_publishing_sends_no_more(
-    judging: Judging,
-    github: FakeGitHub,
-    match: str,
-    status: int,
-    sent: list[str],
+    judging: Judging, github: FakeGitHub, match: str, status: int, sent: list[str]
 ) -> None:
     if status != HTTPStatus.OK:
         github.fault(match, status=status)

@@ -73,15 +73,13 @@ def read_ci(ci: Ci | None) -> CiReport:
     failed = tuple(check for check in ci.checks if check.conclusion not in {None, *PASSING_CONCLUSIONS})
     unfinished = tuple(check for check in ci.checks if check.conclusion is None)
     tests = tuple(dict.fromkeys(name for check in failed for name in failing_tests(check)))
-    return CiReport(_state(ci, failed, unfinished), failed, unfinished, tests[:NAMED_TESTS], ci.silenced)
-
-
-def _state(ci: Ci, failed: tuple[CiCheck, ...], unfinished: tuple[CiCheck, ...]) -> CiState:
     if ci.state is CiState.FAILURE or any(_counts(check, ci) for check in failed):
-        return CiState.FAILURE
-    if ci.state is CiState.PENDING or ci.silenced or any(_counts(check, ci) for check in unfinished):
-        return CiState.PENDING
-    return ci.state or (CiState.SUCCESS if ci.checks else CiState.MISSING)
+        state = CiState.FAILURE
+    elif ci.state is CiState.PENDING or ci.silenced or any(_counts(check, ci) for check in unfinished):
+        state = CiState.PENDING
+    else:
+        state = ci.state or (CiState.SUCCESS if ci.checks else CiState.MISSING)
+    return CiReport(state, failed, unfinished, tests[:NAMED_TESTS], ci.silenced)
 
 
 def _counts(check: CiCheck, ci: Ci) -> bool:

@@ -14,15 +14,7 @@ from worker.domain.dossier import Dossier, UnreadReason
 from worker.domain.ports import Prompt
 from worker.domain.verdict.budget import DEFAULT_TOKEN_BUDGET, TokenBudget
 from worker.domain.verdict.ledger import LedgerEntry, conditions_of, select_prompt_entries
-from worker.domain.verdict.verdict import (
-    Abstain,
-    Accept,
-    Category,
-    ClaimVerdict,
-    Coverage,
-    Reject,
-    Rubric,
-)
+from worker.domain.verdict.verdict import Abstain, Accept, Category, ClaimVerdict, Coverage, Reject, Rubric
 from worker.dossier.diff import diff_of
 from worker.dossier.secrets import Redaction
 from worker.judge.checks.ci_status import CiReport

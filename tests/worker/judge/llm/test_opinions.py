@@ -245,9 +245,8 @@ def test_contested_verdict_gets_second_opinion_with_fenced_reason(answer: Any) -
     turn = stronger.prompts[0].turns[0]
     fence = turn.partition("MARK is `")[2].partition("`")[0]
     assert f"[[{fence} begin: reason]]\nThe test is in another repository." in turn
-    assert made.verdict.escalation_reason.endswith(
-        "then claude-opus-5-5 for a second opinion: the verdict is contested"
-    )
+    ending = "then claude-opus-5-5 for a second opinion: the verdict is contested"
+    assert made.verdict.escalation_reason.endswith(ending)
 
 
 # --- two opinions ---------------------------------------------------------------------------------
@@ -296,11 +295,8 @@ def test_each_model_gets_a_prompt_of_its_own_token_budget() -> None:
 )  # fmt: skip
 def test_two_opinions_are_combined(first: Any, second: Any, expected: str, confidence: float, *, agree: bool) -> None:
     verdict = judge_with_second(first, strong(second), CONTESTED).verdict
-    assert (decision_of(verdict), verdict.confidence, verdict.signals["opinions_agree"]) == (
-        expected,
-        confidence,
-        agree,
-    )
+    assert (decision_of(verdict), verdict.confidence) == (expected, confidence)
+    assert verdict.signals["opinions_agree"] is agree
     if expected == "reject weak_test" and agree:
         assert verdict.concern == "Nothing shows it.", "the second opinion words it"
 
@@ -380,9 +376,8 @@ def test_opinions_are_children_with_own_model_and_cost() -> None:
 
 
 def test_unknown_price_of_one_opinion_makes_the_sum_unknown() -> None:
-    assert (
-        judge_with_second(reject_answer(), strong(reply(accept_answer(), cost_usd=None))).verdict.judge_cost_usd is None
-    )
+    made = judge_with_second(reject_answer(), strong(reply(accept_answer(), cost_usd=None)))
+    assert made.verdict.judge_cost_usd is None
 
 
 @pytest.mark.parametrize(

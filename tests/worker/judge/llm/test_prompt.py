@@ -30,16 +30,7 @@ from tests.worker.judge.samples import (
     scores,
 )
 from worker.adapters.model_prices import prompt_bytes
-from worker.domain.dossier import (
-    DESCRIPTION,
-    Ci,
-    CiCheck,
-    Criterion,
-    Guidance,
-    Issue,
-    UnreadFile,
-    UnreadReason,
-)
+from worker.domain.dossier import DESCRIPTION, Ci, CiCheck, Criterion, Guidance, Issue, UnreadFile, UnreadReason
 from worker.domain.verdict.budget import TokenBudget
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import Coverage, HeuristicOpinion
@@ -351,11 +342,7 @@ def test_modes_renames_and_missing_newlines_are_shown() -> None:
         "diff --git a/logo.png b/logo.png\nnew file mode 100644\nindex 0000000..1111111\nBinary files /dev/null and b/logo.png differ\n"
     )
     texts = fenced_texts(first_turn(diff=moved, files=None))
-    assert texts['diff of "b.sh"'].split("\n") == [
-        "@@ main",
-        "1 -x",
-        "1 +y  [no newline at the end of the file]",
-    ]
+    assert texts['diff of "b.sh"'].split("\n") == ["@@ main", "1 -x", "1 +y  [no newline at the end of the file]"]
     assert texts["changed files"].split("\n") == [
         '"d.sh": renamed, was "c.sh", +0 -0, nothing else to show',
         '"logo.png": added, +0 -0, not read: its content is not text',

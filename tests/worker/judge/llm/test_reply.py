@@ -24,7 +24,7 @@ from tests.worker.judge.samples import (
     reply,
     scores,
 )
-from worker.domain.ports import ModelReply, StopReason
+from worker.domain.ports import StopReason
 from worker.domain.verdict.verdict import (
     Category,
     CriterionStatus,
@@ -181,6 +181,7 @@ NUMBER = "(2 × lowest + mean) / 3 is"
 EACH = "criteria: expected one entry for each of"
 BARE = [{**score, "improvement": " "} for score in scores(8)]
 UNREASONED = [{**score, "reasoning": ""} for score in scores(8)]
+LISTS = "- Do this\n- Do that", "1. Do this. 2. Do that.", "Do this:\n1) a\n2) b", "First (1) do this, (2) do that."
 
 
 WRONG: dict[str, list[tuple[dict[str, Any] | str, str]]] = {
@@ -220,6 +221,7 @@ WRONG: dict[str, list[tuple[dict[str, Any] | str, str]]] = {
         (reject_answer(criteria=criteria("met", "unverifiable"), evidence=[]), "A reject needs evidence"),
         (reject_answer(scores=scores(8)), f"The scores contradict the reject: {NUMBER} 8.00, expected below 5.5."),
         (cannot_tell_answer(category="weak_test"), 'Only a reject has a category, found "weak_test"'),
+        *((reject_answer(next_step=step), "next_step: expected the one step that helps most") for step in LISTS),
     ],
     "pointer": [
         (evidence_at(line=10), "`upload.py` has 9 lines at the head commit, line 10 does not exist."),
@@ -260,14 +262,9 @@ WITHOUT_CRITERIA = replace(REQUIREMENTS, criteria=())
 
 
 def test_accept_without_criteria_needs_evidence() -> None:
-    assert (
-        read_error(accept_answer(criteria=[]), WITHOUT_CRITERIA)
-        .problems[0]
-        .startswith("An accept needs evidence: point at")
-    )
-    assert (
-        read_opinion(accept_answer(criteria=[], evidence=[evidence_at()]), WITHOUT_CRITERIA).decision is Leaning.ACCEPT
-    )
+    (problem,) = read_error(accept_answer(criteria=[]), WITHOUT_CRITERIA).problems
+    assert problem.startswith("An accept needs evidence: point at")
+    assert read_opinion(accept_answer(criteria=[], evidence=[evidence_at()]), WITHOUT_CRITERIA).evidence
 
 
 def test_unmet_criterion_supports_reject_without_evidence() -> None:
@@ -367,8 +364,7 @@ def test_condition_keeps_state_without_invalid_evidence() -> None:
 
 @pytest.mark.parametrize("attempt", list(Attempt))
 @pytest.mark.parametrize(
-    "answer",
-    [accept_answer(category="weak_test"), accept_answer(scores=scores(1)), reject_answer(next_step=None)],
+    "answer", [accept_answer(category="weak_test"), accept_answer(scores=scores(1)), reject_answer(next_step=None)]
 )
 def test_contradiction_is_refused_on_every_attempt(attempt: Attempt, answer: dict[str, Any]) -> None:
     result = read_reply(reply(answer), REQUIREMENTS, attempt)
@@ -428,18 +424,6 @@ def test_infrastructure_breakdown_is_not_scored(scores: list[dict[str, Any]]) ->
     assert (made.scores, made.score, made.next_step) == ((), 0.5, "Run e2e again.")
 
 
-@pytest.mark.parametrize(
-    "step",
-    ["- Do this\n- Do that", "1. Do this. 2. Do that.", "Do this:\n1) a\n2) b", "First (1) do this, (2) do that."],
-)
-def test_list_is_refused_as_next_step(step: str) -> None:
-    assert (
-        read_error(reject_answer(next_step=step))
-        .problems[0]
-        .startswith("next_step: expected the one step that helps most")
-    )
-
-
 @pytest.mark.parametrize("step", ["- Do this.", "Retry 3 times, as in v1. Then log it.", "Set LIMIT to 10."])
 def test_next_step_may_hold_numbers(step: str) -> None:
     assert read_opinion(reject_answer(next_step=step)).next_step == step
@@ -463,9 +447,8 @@ def test_every_open_condition_is_answered_with_evidence() -> None:
         ("c1", "open", "    for attempt in range(3):"),
         ("c4", "resolved", "    for attempt in range(3):"),
     ]
-    assert (
-        read_opinion(accept_answer(conditions=conditions("resolved", "resolved")), TWO_OPEN).decision is Leaning.ACCEPT
-    )
+    done = read_opinion(accept_answer(conditions=conditions("resolved", "resolved")), TWO_OPEN)
+    assert done.decision is Leaning.ACCEPT
 
 
 OPEN_ANSWERS = conditions("open", "open")
@@ -510,9 +493,7 @@ def test_any_field_value_is_read_safely(answer: dict[str, Any], field: str, valu
 
 @given(st.text())
 def test_any_text_is_refused(text: str) -> None:
-    assert isinstance(
-        read_reply(ModelReply(text, StopReason.END, "", reply("").tokens, None, None), REQUIREMENTS), ReplyError
-    )
+    assert isinstance(read_answer(text), ReplyError)
 
 
 RUBRIC = [criterion.id for criterion in load_rubric().criteria]
