@@ -73,7 +73,12 @@ def doctor(arguments: argparse.Namespace) -> CommandResult:
     examined += [DoctorFinding("GITHUB_TOKEN", Health.OK, token)]
     examined += [_weekly_cost(settings, repository)] if repository is not None else []
     examined += _required_check(settings, arguments.repo) if arguments.repo is not None else []
-    examined += _sarif_refusals(settings, arguments.repo) if arguments.repo is not None and has_store else []
+    if arguments.repo is not None and has_store:
+        with suppress(AssayError), open_store(settings) as store:  # an unreachable one is reported above
+            examined += [
+                DoctorFinding("SARIF", Health.WRONG, sarif_refusal_line(refusal))
+                for refusal in store.scan_notes.refusals(arguments.repo)
+            ]
     examined += [
         DoctorFinding("Environment", Health.WARNING, unknown_variable_phrase(*pair))
         for pair in unknown_variables(environment()).items()
@@ -259,12 +264,3 @@ def _required_check(settings: Settings, repository: str) -> Iterator[DoctorFindi
         yield DoctorFinding("Required check", Health.WRONG, message)
     else:
         yield from gate_lines(gate, settings.app.app_id, "your App", settings.authors)
-
-
-def _sarif_refusals(settings: Settings, repository: str) -> Iterator[DoctorFinding]:
-    """Why the last upload of this repository's SARIF was refused. An unreachable store is reported elsewhere."""
-    with suppress(AssayError), open_store(settings) as store:
-        yield from (
-            DoctorFinding("SARIF", Health.WRONG, sarif_refusal_line(refusal))
-            for refusal in store.scan_notes.refusals(repository)
-        )

@@ -20,7 +20,6 @@ from app.cli.parser import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import read_bytes, read_text, terminal_page
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import pattern
-from worker.domain.verdict.verdict import Verdict
 from worker.dossier.tree_sitter import sandboxed_parsing
 from worker.errors import InputError, Unavailable
 from worker.process import collect_rarely
@@ -69,7 +68,12 @@ def judge(arguments: argparse.Namespace) -> CommandResult:
         case "json":
             text = f"{judged.verdict.model_dump_json(indent=2)}\n"
         case "sarif":
-            text = _sarif(judged.verdict, judged.dossier)
+            from importlib.metadata import version
+
+            from worker.publishing.code_scanning import sarif_rules
+            from worker.publishing.texts.sarif import sarif_text
+
+            text = sarif_text(judged.verdict, judged.dossier, sarif_rules(), version("assay"))
         case _:
             text = verdict_report(judged.verdict, judged.dossier, terminal_page(), inputs.notes)
     return CommandResult(VERDICT_EXITS[judged.verdict.decision], text)
@@ -89,15 +93,6 @@ def _show_waiting(settings: Settings) -> AbstractContextManager[None]:
 
     name = settings.model.name
     return show_elapsed(lambda seconds: f"judging with {name}, {seconds:.0f} s")
-
-
-def _sarif(verdict: Verdict, dossier: Dossier) -> str:
-    from importlib.metadata import version
-
-    from worker.publishing.code_scanning import sarif_rules
-    from worker.publishing.texts.sarif import sarif_text
-
-    return sarif_text(verdict, dossier, sarif_rules(), version("assay"))
 
 
 def _save(dossier: Dossier, name: str) -> None:

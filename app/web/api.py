@@ -91,7 +91,11 @@ class ReadOnlyApi:
     async def get_verdict(self, request: AnyRequest, repository: str, sha: str) -> Answer:
         """The verdict on a commit. A waiting request holds a thread only while it reads Redis."""
         scope = await to_thread.run_sync(self.authorize, request)
-        wait, commit = _parse_wait(request.query_params.get("wait", "0")), _parse_sha(sha)
+        wait = _parse_wait(request.query_params.get("wait", "0"))
+        try:
+            commit = SHA.validate_python(sha.lower())
+        except ValidationError:
+            raise ParameterError("sha", "a whole commit id of 40 characters", sha[:100]) from None
         self._waiting += 1
         try:
             wait = wait if self._waiting <= MAX_WAITERS else 0.0
@@ -122,13 +126,6 @@ def _parse_wait(text: str) -> float:
     if not 0 <= wait <= MAX_WAIT_S:
         raise ParameterError("wait", f"seconds from 0 to {MAX_WAIT_S:.0f}", text[:100])
     return wait
-
-
-def _parse_sha(text: str) -> Sha:
-    try:
-        return SHA.validate_python(text.lower())
-    except ValidationError:
-        raise ParameterError("sha", "a whole commit id of 40 characters", text[:100]) from None
 
 
 def api_routes(api: ReadOnlyApi) -> Router:

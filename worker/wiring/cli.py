@@ -258,21 +258,19 @@ def examine_store(store: Store) -> StoreReport:
     """Read version, persistence and eviction policy. Raises Unavailable."""
     lines = text(store.client.call("INFO", "everything")).splitlines()
     info = dict(line.split(":", 1) for line in lines if ":" in line)
+    persistence = "AOF" if info.get("aof_enabled") == "1" else ""
+    if not persistence:
+        try:
+            reply = store.client.call("CONFIG", "GET", "save")
+            persistence = "RDB" if isinstance(reply, list) and len(reply) > 1 and reply[1] else ""
+        except (RedisRefused, Unavailable):  # a hosted Redis may refuse CONFIG; the client reports NOPERM as an outage
+            persistence = "by its host"
     return StoreReport(
         version=info.get("valkey_version") or info.get("redis_version", ""),
-        persistence="AOF" if info.get("aof_enabled") == "1" else _snapshots(store),
+        persistence=persistence,
         eviction=info.get("maxmemory_policy", ""),
         lacks_key=store.is_key_missing(),
     )
-
-
-def _snapshots(store: Store) -> str:
-    """Whether RDB snapshots are configured. A hosted Redis may refuse CONFIG: its host takes care of that."""
-    try:
-        reply = store.client.call("CONFIG", "GET", "save")
-    except (RedisRefused, Unavailable):  # the client reports NOPERM as an outage
-        return "by its host"
-    return "RDB" if isinstance(reply, list) and len(reply) > 1 and reply[1] else ""
 
 
 def examine_app(settings: Settings, subscribed: Iterable[str]) -> "AppReport":

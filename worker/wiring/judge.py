@@ -12,7 +12,6 @@ from typing import Final
 from worker.adapters.redis.store import Store
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.work import ActivePause
-from worker.domain.pause import JudgingPause
 from worker.domain.ports import Lease, Model, ModelBudget
 from worker.domain.verdict.budget import Caps, TokenBudget, token_budget_for
 from worker.judge.context import JudgeContext, Pause
@@ -58,7 +57,9 @@ def open_judge_context(
     rubric = load_rubric(rubric_file)
     hybrid = rubric.escalation_threshold if settings.threshold is None else settings.threshold
     threshold = {"heuristic": 0.0, "hybrid": hybrid, "llm": ALWAYS_THRESHOLD}[tier]
-    pause, suspension = _pause(settings, account)
+    active = None if settings.is_paused or account is None else account.pause
+    is_everywhere = settings.is_paused or (active is not None and active.is_everywhere)
+    pause = Pause.OPERATOR if is_everywhere else Pause.REPOSITORY if active else None
     asked = 0.0 if pause else threshold
     others = dict.fromkeys((*settings.models, *filter(None, (settings.second_model,))))
     with open_models(settings, asked, tuple(others), account) as models:
@@ -76,7 +77,7 @@ def open_judge_context(
             is_panel=settings.has_panel,
             choices={name: models[name] for name in settings.models if name in models},
             asking_ms=int(settings.timing.asking * 1000),
-            suspension=suspension,
+            suspension=active.suspension if active else None,
         )
 
 
@@ -85,16 +86,6 @@ def _token_budget(settings: Settings, model: Model | None, account: BudgetAccoun
     if account and model and (budget := account.budget(settings.caps)):
         return token_budget_for(settings.prompt_tokens, budget.density(account.pull, model.name))
     return TokenBudget(settings.prompt_tokens)
-
-
-def _pause(settings: Settings, account: BudgetAccount | None) -> tuple[Pause | None, JudgingPause | None]:
-    """The active pause: by the operator's environment, or by `assay pause`."""
-    if settings.is_paused:
-        return Pause.OPERATOR, None
-    active = account.pause if account else None
-    if active is None:
-        return None, None
-    return Pause.OPERATOR if active.is_everywhere else Pause.REPOSITORY, active.suspension
 
 
 @contextmanager

@@ -100,15 +100,12 @@ class ProcessSupervisor:
                 if process.pid:
                     with suppress(ProcessLookupError):
                         os.kill(process.pid, how)
-            self._wait(timeout_s)
-
-    def _wait(self, timeout_s: float) -> None:
-        limit, asked = time.monotonic() + timeout_s, self.stop_requests
-        while (
-            any(process.pid for process in self.processes) and time.monotonic() < limit and self.stop_requests == asked
-        ):
-            self._reap()
-            time.sleep(POLL_INTERVAL_S)
+            limit, asked = time.monotonic() + timeout_s, self.stop_requests
+            while any(process.pid for process in self.processes) and time.monotonic() < limit:
+                if self.stop_requests != asked:
+                    break
+                self._reap()
+                time.sleep(POLL_INTERVAL_S)
 
 
 def _fork(work: Callable[[], None]) -> int:
