@@ -148,7 +148,16 @@ def _judge_pull_request(context: JobContext, leased: LeasedJob) -> None:
         started = {"fence": leased.lease.fence, "attempt": leased.attempt, "trigger": leased.request.trigger}
         LOG.info("judging started", extra=fields | started)
         end = JudgeJob(context, leased).run()
-        _close(context, leased, end)
+        later = retry_after_outage(leased.request, context.clock.now()) if end.finish is Finish.OUTAGE else None
+        if end.is_for_ci:
+            later = request_after_ci(leased.request, leased.lease.fence, context.clock.now())
+        pulls, answer = context.store.pulls, FinishResult.LOST
+        if not end.is_lost:
+            answer = pulls.finish(leased.lease, end.finish, end.wait, later, end.judged)
+        if answer is FinishResult.LOST:  # it may have written late, so a correction is requested
+            pulls.request_correction(leased.lease, leased.request)
+        ended = {"fence": leased.lease.fence, "how": end.finish, "answer": answer}
+        LOG.info("judging ended", extra={"pull": leased.request.pull.model_dump(), **fields, **ended})
     if end.is_bug:
         raise JudgingFailed(f"fence {leased.lease.fence}: see the log")
 
@@ -385,21 +394,6 @@ class JudgeJob:
                 return JobEnd(Finish.JUDGED, is_lost=isinstance(error, LeaseLost))
             case _ as never:
                 assert_never(never)
-
-
-def _close(context: JobContext, leased: LeasedJob, end: JobEnd) -> None:
-    """Record how it ended. A job that lost its lease may have written late, so a correction is requested."""
-    pulls = context.store.pulls
-    later = retry_after_outage(leased.request, context.clock.now()) if end.finish is Finish.OUTAGE else None
-    if end.is_for_ci:
-        later = request_after_ci(leased.request, leased.lease.fence, context.clock.now())
-    answer = FinishResult.LOST
-    if not end.is_lost:
-        answer = pulls.finish(leased.lease, end.finish, end.wait, later, end.judged)
-    if answer is FinishResult.LOST:
-        pulls.request_correction(leased.lease, leased.request)
-    fields = {**log_fields(leased.request), "fence": leased.lease.fence, "how": end.finish, "answer": answer}
-    LOG.info("judging ended", extra={"pull": leased.request.pull.model_dump(), **fields})
 
 
 def guard_parsers(attempt: int) -> AbstractContextManager[None]:
