@@ -12,7 +12,7 @@ from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.domain.model import InstallationId
 from worker.domain.time_range import WindowError, parse_window
-from worker.domain.verdict.outcomes import STRENGTHS
+from worker.domain.verdict.events import STRENGTHS
 from worker.domain.verdict.verdict import Rubric, SubjectKind
 from worker.dossier.tree_sitter import sandboxed_parsing
 from worker.errors import AssayError, InputError, RubricRefused

@@ -13,7 +13,7 @@ from worker.adapters.redis.store import Store
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.model import EvalId, InstallationId
-from worker.domain.verdict.outcomes import OutcomeKind
+from worker.domain.verdict.events import OutcomeKind
 
 OURS, THEIRS = 100, 200
 SECRET = "what-the-other-installation-was-told"

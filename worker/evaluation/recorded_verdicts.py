@@ -16,8 +16,16 @@ from worker.domain.pattern import pattern
 from worker.domain.ports import Archive, DossierLookup, EventStreams, Ledger
 from worker.domain.time_range import Window
 from worker.domain.verdict.audit import DIGEST_SIGNAL
-from worker.domain.verdict.events import EvalTrigger, Event, EventError, EventKind, FailureMode, StreamEntry, read_event
-from worker.domain.verdict.outcomes import Outcome
+from worker.domain.verdict.events import (
+    EvalTrigger,
+    Event,
+    EventError,
+    EventKind,
+    FailureMode,
+    Outcome,
+    StreamEntry,
+    read_event,
+)
 from worker.domain.verdict.verdict import AbstainReason, SubjectKind, VersionedRubric
 
 UNREADABLE_ERRORS: Final = (EventError, KeyError, ValueError, ArithmeticError, RecursionError)

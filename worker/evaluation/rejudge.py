@@ -35,15 +35,17 @@ from worker.domain.verdict.audit import (
     scoring_digest,
 )
 from worker.domain.verdict.events import (
+    CiCheckRubric,
     EvalTrigger,
     EvaluationStarted,
     FailureMode,
+    Outcome,
+    PullRequestRubric,
     failed_event,
     started_event,
     subject_id,
 )
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import CiCheckRubric, Outcome, PullRequestRubric
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind, VersionedRubric
 from worker.errors import InputError, LeaseLost
 from worker.evaluation.engine import Halt, WorkerOpener, run_tasks

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from worker.domain.model import InstallationId
 from worker.domain.ports import Clock
-from worker.domain.verdict.outcomes import Demotion, RejectCounts
+from worker.domain.verdict.events import Demotion, RejectCounts
 from worker.evaluation.stats.answers import reject_sums
 from worker.evaluation.stats.cache import FiguresCache
 from worker.evaluation.stats.figures import Sums, make_window

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from worker.domain.dossier import FAILED_CONCLUSIONS, CiCheck
 from worker.domain.model import EvalId, eval_id_after, new_eval_id
+from worker.domain.verdict.events import CiCheckRubric, Outcome, OutcomeKind, PullRequestRubric, Strength
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import CiCheckRubric, Outcome, OutcomeKind, PullRequestRubric, Strength
 from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,

@@ -9,20 +9,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from pydantic import ValidationError
 
 from worker.domain.config.config import RETIRED_SIGNALS
 from worker.domain.config.signal_names import SIGNAL_NAMES
 from worker.domain.model import Frozen
-from worker.domain.verdict.verdict import Rubric
+from worker.domain.verdict.events import CiCheckRubric, PullRequestRubric
+from worker.domain.verdict.verdict import Rubric, VersionedRubric
 from worker.dossier.strict_yaml import PositionsByPath, StrictYamlError, load_operator_yaml, load_yaml_with_positions
 from worker.errors import InputError
-
-if TYPE_CHECKING:
-    from worker.domain.verdict.outcomes import CiCheckRubric, PullRequestRubric
-    from worker.domain.verdict.verdict import VersionedRubric
 
 M = TypeVar("M", bound=Frozen)
 FieldPath = tuple[str | int, ...]
@@ -68,18 +65,14 @@ def _wrong_names(value: object) -> Iterator[tuple[FieldPath, str]]:
 
 
 @cache
-def load_ci_check_rubric(path: Path | None = None) -> "CiCheckRubric":
+def load_ci_check_rubric(path: Path | None = None) -> CiCheckRubric:
     """The rubric of CI checks, once per process; without *path* the one that ships with Assay. Raises InputError."""
-    from worker.domain.verdict.outcomes import CiCheckRubric  # noqa: PLC0415 - a laptop needs none of it
-
     return _read(CiCheckRubric, _text(path or _shipped_path("rubrics/ci_check.yml")))
 
 
 @cache
-def load_pull_request_rubric(path: Path | None = None) -> "PullRequestRubric":
+def load_pull_request_rubric(path: Path | None = None) -> PullRequestRubric:
     """The rubric of whole pull requests, likewise."""
-    from worker.domain.verdict.outcomes import PullRequestRubric  # noqa: PLC0415 - a laptop needs none of it
-
     return _read(PullRequestRubric, _text(path or _shipped_path("rubrics/pull_request.yml")))
 
 

@@ -16,17 +16,21 @@ from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.work import DuePullRequest
 from worker.domain.model import EvalId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.ports import Clock, CommentRecords, DossierLookup, Ledger
-from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, Event, started_event, terminal_event
-from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import (
+from worker.domain.verdict.events import (
     CLOSING_KINDS,
     THUMB_OUTCOMES,
+    EvalTrigger,
+    EvaluationStarted,
+    Event,
     Outcome,
     OutcomeKind,
     PullRequestRubric,
     Reaction,
     last_thumbs,
+    started_event,
+    terminal_event,
 )
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject
 from worker.dossier.diff import LineKind, diff_or_empty, hash_line
 from worker.errors import Forbidden, SubjectGone

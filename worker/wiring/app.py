@@ -76,7 +76,6 @@ PRELOADED_MODULES: Final = (
     "worker.adapters.redis.budget",
     "worker.adapters.redis.judging.check_runs",
     "worker.adapters.redis.documents",
-    "worker.domain.verdict.outcomes",
     "worker.judge.llm.opinions",
     "worker.judge.outcome_scores",
 )

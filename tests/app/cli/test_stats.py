@@ -26,7 +26,7 @@ from tests.worker.evaluation.stats.test_cache import write
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.domain.model import InstallationId
-from worker.domain.verdict.outcomes import Demotion, OutcomeKind, RejectCounts
+from worker.domain.verdict.events import Demotion, OutcomeKind, RejectCounts
 from worker.errors import InputError
 from worker.evaluation.stats.export import COLUMNS, TYPED_COLUMNS
 from worker.process import SystemClock

@@ -34,7 +34,7 @@ from worker.domain.judge_request import PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.model import InstallationId
-from worker.domain.verdict.outcomes import OutcomeKind
+from worker.domain.verdict.events import OutcomeKind
 from worker.domain.verdict.verdict import Verdict
 
 AROUND = {"from": "2026-11-20", "to": "2026-11-21"}

@@ -23,9 +23,8 @@ from worker.adapters.redis.store import Store
 from worker.domain.dossier import Policy
 from worker.domain.model import EvalId, InstallationId
 from worker.domain.ports import Clock
-from worker.domain.verdict.events import Event, EventKind
+from worker.domain.verdict.events import Demotion, Event, EventKind, Outcome, OutcomeKind, RejectCounts, outcome_event
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import Demotion, Outcome, OutcomeKind, RejectCounts, outcome_event
 from worker.evaluation.evaluate_jobs import EvaluationJobs
 from worker.evaluation.rejudge import RejudgeTask
 from worker.evaluation.signal_demotion import demote_signals

@@ -25,9 +25,8 @@ from worker.adapters.redis.store import Store
 from worker.domain.dossier import Ci, CiCheck, Dossier
 from worker.domain.judge_request import PullRef
 from worker.domain.model import EvalId, new_eval_id
-from worker.domain.verdict.events import FailureMode, subject_id
+from worker.domain.verdict.events import CiCheckRubric, FailureMode, Outcome, subject_id
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import CiCheckRubric, Outcome
 from worker.domain.verdict.verdict import Category, Finding, ThrottledReason, Verdict
 from worker.errors import InputError
 from worker.evaluation.engine import HaltedError

@@ -19,9 +19,8 @@ from tests.world.replies import cannot_tell, reject
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.domain.model import EvalId
-from worker.domain.verdict.events import Event, EventKind
+from worker.domain.verdict.events import Event, EventKind, Outcome, OutcomeKind, outcome_event
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
 from worker.domain.verdict.verdict import AbstainReason, ThrottledReason, Verdict
 from worker.errors import InputError
 from worker.evaluation.recorded_verdicts import UNFINISHED_REASONS

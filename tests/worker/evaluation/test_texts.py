@@ -22,7 +22,7 @@ from tests.worker.evaluation.stats.history import (
 from tests.worker.publishing.texts.samples import HOSTILE
 from worker.domain.check.overrides import HumanDecisions, Override
 from worker.domain.model import EvalId
-from worker.domain.verdict.outcomes import Demotion, OutcomeKind, RejectCounts
+from worker.domain.verdict.events import Demotion, OutcomeKind, RejectCounts
 from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.rubric_diff import (
     ComparedChange,

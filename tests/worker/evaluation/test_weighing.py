@@ -28,8 +28,8 @@ from worker.adapters.redis.store import Store
 from worker.domain.dossier import CiCheck
 from worker.domain.github_events import PullRequestEventKind
 from worker.domain.judge_request import PullRef
+from worker.domain.verdict.events import Outcome
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import Outcome
 from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.evaluate_jobs import EvaluationJobs
 from worker.evaluation.rejudge import RejudgeTask, make_order, rescore_terms

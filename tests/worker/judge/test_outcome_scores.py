@@ -12,9 +12,8 @@ from tests.worker.judge.samples import ledger_entry
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from worker.domain.dossier import CiCheck
 from worker.domain.model import EvalId, new_eval_id
-from worker.domain.verdict.events import EvalTrigger, subject_id, terminal_event
+from worker.domain.verdict.events import EvalTrigger, Outcome, OutcomeKind, Strength, subject_id, terminal_event
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import Outcome, OutcomeKind, Strength
 from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,

@@ -34,8 +34,8 @@ from worker.domain.github_events import PullRequestEvent
 from worker.domain.github_events import PullRequestEventKind as Kind
 from worker.domain.judge_request import PullRef
 from worker.domain.model import RepositoryName
+from worker.domain.verdict.events import Reaction
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import Reaction
 from worker.domain.verdict.verdict import Accept, Reject
 from worker.errors import Forbidden, SubjectGone, Unavailable
 from worker.scheduling.outcomes import ReactionRecorder, removed_lines

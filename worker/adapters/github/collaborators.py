@@ -39,7 +39,7 @@ from worker.domain.config.github_app import OptIn
 from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, ReviewRef
 from worker.domain.model import RepositoryName, Sha
 from worker.domain.ports import CurrentPull, PostedComment, PullHead, SubmittedReview
-from worker.domain.verdict.outcomes import Reaction
+from worker.domain.verdict.events import Reaction
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 
 LOG: Final = logging.getLogger(__name__)

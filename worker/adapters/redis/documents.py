@@ -49,7 +49,7 @@ from worker.domain.dossier import ConfigOrigin
 from worker.domain.judge_request import FirstSeen, PullRef, ReviewRef
 from worker.domain.model import BaseHash, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.verdict.audit import rubric_digest
-from worker.domain.verdict.outcomes import Demotion
+from worker.domain.verdict.events import Demotion
 from worker.domain.verdict.verdict import VersionedRubric
 from worker.errors import RubricRefused, Unreadable
 

@@ -32,8 +32,8 @@ from worker.domain.github_events import PullRequestEvent, PullRequestEventKind, 
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.work import DuePullRequest
 from worker.domain.model import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
+from worker.domain.verdict.events import Outcome, OutcomeKind, outcome_event
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
 from worker.domain.verdict.verdict import Accept
 from worker.settings import Timing
 

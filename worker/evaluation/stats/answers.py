@@ -16,8 +16,8 @@ from worker.domain.check.check_run import WaitStatus
 from worker.domain.judge_request import PullRef
 from worker.domain.model import Sha
 from worker.domain.verdict.budget import NANO, from_nano
+from worker.domain.verdict.events import Strength
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import Strength
 from worker.dossier.secrets import redact_fields
 from worker.evaluation.stats.figures import (
     DIGITS,

@@ -21,8 +21,7 @@ from msgspec.json import Decoder
 from pydantic_core import from_json, to_json
 
 from worker.domain.verdict.budget import to_nano
-from worker.domain.verdict.events import EVENT_VERSION, EvalTrigger, EventKind, StreamEntry
-from worker.domain.verdict.outcomes import OutcomeKind, Strength
+from worker.domain.verdict.events import EVENT_VERSION, EvalTrigger, EventKind, OutcomeKind, StreamEntry, Strength
 from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.stats.figures import HOUR_MS, LATEST_MS, SHARE_UNITS, VerdictView, to_milliseconds
 

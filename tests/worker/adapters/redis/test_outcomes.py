@@ -36,7 +36,7 @@ from worker.adapters.redis.store import Store, open_store
 from worker.domain.github_events import PullRequestEventKind
 from worker.domain.lifecycle.intake import IntakeOutcome as Taken
 from worker.domain.lifecycle.work import DuePullRequest
-from worker.domain.verdict.outcomes import Outcome, OutcomeKind
+from worker.domain.verdict.events import Outcome, OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept
 from worker.judge.outcome_scores import next_eval_id
 from worker.judge.rubric import load_pull_request_rubric

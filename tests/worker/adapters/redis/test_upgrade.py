@@ -35,8 +35,8 @@ from worker.domain.judge_request import CommandRequest, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import ExpiredCheckRun, JudgedHead, LeasedJob
 from worker.domain.model import CheckRunId, Frozen
+from worker.domain.verdict.events import Demotion
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import Demotion
 
 BEFORE: dict[str, Any] = json.loads(Path(__file__).with_name("written_before.json").read_text(encoding="utf-8"))
 KINDS: dict[str, type[Frozen]] = {

@@ -10,8 +10,15 @@ from typing import Any, Final
 
 from tests.worker.adapters.redis.store_samples import pull_ref
 from worker.domain.model import EvalId, InstallationId
-from worker.domain.verdict.events import FAILURE_MESSAGES, EventKind, FailureMode, StreamEntry
-from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
+from worker.domain.verdict.events import (
+    FAILURE_MESSAGES,
+    EventKind,
+    FailureMode,
+    Outcome,
+    OutcomeKind,
+    StreamEntry,
+    outcome_event,
+)
 from worker.evaluation.stats.answers import answer_query
 from worker.evaluation.stats.cache import open_figures
 from worker.evaluation.stats.figures import CountedStream, StatsTopic, parse_query

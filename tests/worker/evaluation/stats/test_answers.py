@@ -28,7 +28,7 @@ from tests.worker.evaluation.stats.history import (
 )
 from tests.worker.publishing.texts import samples
 from worker.domain.check.check_run import WaitState, WaitStatus
-from worker.domain.verdict.outcomes import OutcomeKind
+from worker.domain.verdict.events import OutcomeKind
 from worker.evaluation.stats.answers import REPOSITORY_SUMS, answer_query, class_sums, wait_answer
 from worker.evaluation.stats.figures import StatsTopic, parse_query
 from worker.evaluation.stats.ingest import BEARS_OUT

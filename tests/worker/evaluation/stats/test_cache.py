@@ -23,8 +23,7 @@ from tests.worker.evaluation.stats.history import HOUR, INSTALLATION, NOON, RawE
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.domain.model import InstallationId
-from worker.domain.verdict.events import EvalTrigger, terminal_event
-from worker.domain.verdict.outcomes import OutcomeKind
+from worker.domain.verdict.events import EvalTrigger, OutcomeKind, terminal_event
 from worker.errors import Unavailable
 from worker.evaluation.stats import cache
 from worker.evaluation.stats.answers import answer_query, list_outcomes

@@ -11,8 +11,7 @@ import pytest
 from tests.worker.adapters.redis.store_samples import ledger_entry_of
 from tests.worker.evaluation.stats import history
 from tests.worker.evaluation.stats.history import NOON, milliseconds
-from worker.domain.verdict.events import StreamEntry
-from worker.domain.verdict.outcomes import OutcomeKind
+from worker.domain.verdict.events import OutcomeKind, StreamEntry
 from worker.evaluation.stats import export
 from worker.evaluation.stats.answers import list_evaluations
 from worker.evaluation.stats.export import (

@@ -14,8 +14,7 @@ from tests.worker.evaluation.stats.history import (
     outcome_entry,
     started_event,
 )
-from worker.domain.verdict.events import EventKind
-from worker.domain.verdict.outcomes import OutcomeKind
+from worker.domain.verdict.events import EventKind, OutcomeKind
 from worker.evaluation.stats.ingest import (
     EndedEntry,
     OutcomeEntry,
