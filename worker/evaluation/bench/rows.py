@@ -27,7 +27,6 @@ from worker.domain.verdict.verdict import (
     Reject,
     Side,
     Text,
-    Unit,
 )
 from worker.errors import InputError
 from worker.signals.heuristic_opinion import CRITERIA_IN_DOUBT
@@ -141,13 +140,6 @@ class EvaluateBlock(Frozen):
     forbidden_grounding: tuple[Text, ...] = ()
     partial_credit: PartialCredit | None = None
     final_response: str | None = None
-
-
-class Evaluation(Frozen):
-    """The composed score and, by name, what it was composed of."""
-
-    score: Unit
-    signals: Annotated[dict[str, str | int | float | bool | None], Field(default_factory=dict)]
 
 
 class BenchRow(BaseModel):
@@ -316,18 +308,21 @@ _COUNT_PATTERN: Final = re.compile(
 )
 
 
-def evaluate_response(base: float, requested: EvaluateBlock, summary: str | None) -> Evaluation:
-    """Compose the verdict's score *base* with the primitives that the row asks for."""
+def evaluate_response(base: float, requested: EvaluateBlock, summary: str | None) -> EvaluationSignals:
+    """Compose the verdict's score *base* with the primitives that the row asks for: `evaluate_score`, and its parts."""
     response = requested.final_response if requested.final_response is not None else summary
-    text = response or ""
     score, signals = base, EvaluationSignals()
-    for part, part_signals in _parts(requested, text):
+    for part, part_signals in _parts(requested, response or ""):
         score = (score + part) / 2
         signals.update(part_signals)
-    for factor, part_signals in _penalties(response):
-        score *= factor
-        signals.update(part_signals)
-    return Evaluation(score=score, signals={**signals, "evaluate_base_score": base, "evaluate_score": score})
+    content = None if response is None else response.strip()  # None: not recorded
+    if content == "":
+        score *= EMPTY_PENALTY
+        signals["workload_empty_assistant_response"] = True
+    elif content and _REFUSAL.search(content[:REFUSAL_CHARACTERS]):
+        score *= REFUSAL_PENALTY
+        signals["workload_assistant_refusal_detected"] = True
+    return {**signals, "evaluate_base_score": base, "evaluate_score": score}
 
 
 def _parts(requested: EvaluateBlock, text: str) -> Iterator[tuple[float, EvaluationSignals]]:
@@ -397,13 +392,3 @@ def _tallies(text: str) -> Iterator[tuple[int, dict[str, int]]]:
             start = start if tally else match.start()
             tally[word] = int(match[2].replace(",", ""))
     yield start, tally
-
-
-def _penalties(response: str | None) -> Iterator[tuple[float, EvaluationSignals]]:
-    if response is None:  # not recorded
-        return
-    text = response.strip()
-    if not text:
-        yield EMPTY_PENALTY, {"workload_empty_assistant_response": True}
-    elif _REFUSAL.search(text[:REFUSAL_CHARACTERS]):
-        yield REFUSAL_PENALTY, {"workload_assistant_refusal_detected": True}

@@ -62,7 +62,7 @@ from worker.judge.judge import create_header, judge
 from worker.process import SystemClock
 from worker.scheduling.record import EventPublishing, evaluation_started
 from worker.signals.analysis.change import CodeChange
-from worker.signals.signal import SignalScope, find_scopes
+from worker.signals.signal import find_scopes
 
 VERDICTS_FILE: Final = "verdicts.jsonl"
 TRAITS_FILE: Final = "traits.jsonl"
@@ -412,8 +412,8 @@ def judge_row(
     subject = verdict.subject.model_copy(update={"kind": SubjectKind.BENCHMARK})
     verdict = verdict.model_copy(update={"subject": subject})
     if row.evaluate is not None:
-        result = evaluate_response(verdict.score, row.evaluate, dossier.case.summary if dossier.case else None)
-        verdict = verdict.model_copy(update={"signals": {**verdict.signals, **result.signals}})
+        composed = evaluate_response(verdict.score, row.evaluate, dossier.case.summary if dossier.case else None)
+        verdict = verdict.model_copy(update={"signals": {**verdict.signals, **composed}})
     with suppress(DiffError):
         return verdict, _traits(row.id, file, dossier, verdict, spent)
     return verdict, _traits(row.id, file, dossier.model_copy(update={"diff": ""}), verdict, spent)
@@ -457,7 +457,7 @@ def _traits(row: str, file: str, dossier: Dossier, verdict: Accept | Reject | Ab
         bytes=len(dossier.diff.encode(errors="surrogatepass")),
         lines=lines.total(),
         ms=round(ms, 3),
-        looks=tuple(sorted(find_scopes(change) - {SignalScope.MORE_THAN_DOCUMENTS})),  # the rate of no signal
+        looks=tuple(sorted(find_scopes(change))),
         pointers=len(pointers),
         pointers_wrong=tuple(pointer.location for pointer in pointers if not _is_true(pointer, places)),
     )

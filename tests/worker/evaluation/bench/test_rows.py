@@ -287,9 +287,8 @@ def test_score_is_composed_of_the_base_and_the_evaluate_block(
         (EvaluateBlock(**asked, final_response=response), "the summary is not read: Engine" if response else None),
     ):
         result = evaluate_response(base, block, summary)
-        assert result.score == pytest.approx(score)
-        assert signals.items() <= result.signals.items()
-        assert {"evaluate_base_score": base, "evaluate_score": result.score}.items() <= result.signals.items()
+        assert result["evaluate_score"] == pytest.approx(score)
+        assert {**signals, "evaluate_base_score": base}.items() <= result.items()
 
 
 @pytest.mark.parametrize(
@@ -339,8 +338,8 @@ def test_count_passed_reads_the_last_test_count(text: str, counts: tuple[int, in
     ],
 )
 def test_refusal_is_recognised_in_its_usual_phrases(response: str, *, is_refusal: bool) -> None:
-    score = evaluate_response(1.0, EvaluateBlock(final_response=response), None).score
-    assert score == (0.5 if is_refusal else 1.0)
+    composed = evaluate_response(1.0, EvaluateBlock(final_response=response), None)
+    assert composed["evaluate_score"] == (0.5 if is_refusal else 1.0)
 
 
 def test_unknown_field_is_refused_with_its_path() -> None:
