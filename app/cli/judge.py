@@ -70,7 +70,7 @@ def judge(arguments: argparse.Namespace) -> CommandResult:
         case "sarif":
             from importlib.metadata import version
 
-            from worker.publishing.code_scanning import sarif_rules
+            from worker.publishing.follow_ups import sarif_rules
             from worker.publishing.texts.sarif import sarif_text
 
             text = sarif_text(judged.verdict, judged.dossier, sarif_rules(), version("assay"))

@@ -45,9 +45,15 @@ from worker.errors import RubricRefused
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
 from worker.process import SystemClock
-from worker.publishing.author_comment import AuthorCommentPublisher, EarlyAuthorComment, comment_job_for
 from worker.publishing.check_runs import CheckRunService, CheckStatusReporter, SharedHeadSync, no_lease
-from worker.publishing.code_scanning import SarifUploader, refusal_for, scan_job_for
+from worker.publishing.follow_ups import (
+    AuthorCommentPublisher,
+    EarlyAuthorComment,
+    SarifUploader,
+    comment_job_for,
+    refusal_for,
+    scan_job_for,
+)
 from worker.publishing.initial_status import CONTINUE_AFTER, InitialStatus
 from worker.publishing.review_requests import CodeOwnership, ReviewRequests
 from worker.scheduling.commands import CommandHandler, request_for_command

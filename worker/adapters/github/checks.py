@@ -522,7 +522,7 @@ def newest_published(runs: Sequence[OwnRunResponse], number: int) -> PublishedCh
 
 
 class GitHubScans(GitHubPart):
-    """The Scans of `worker.publishing.code_scanning`.
+    """The Scans of `worker.publishing.follow_ups`.
 
     Skipped when few requests are left, since judging needs them. Raises Gone for a removed App or head.
     """

@@ -362,7 +362,7 @@ def _refusal(rubric: VersionedRubric, stored: str, name: str) -> str | None:
 
 
 class RedisScanNotes(RedisPart):
-    """The ScanNotes of `worker.publishing.code_scanning`."""
+    """The ScanNotes of `worker.publishing.follow_ups`."""
 
     def last_scan(self, pull: PullRef) -> UploadedSarif | None:
         stored = self._client.call("GET", _key(pull).name)
