@@ -52,13 +52,6 @@ new file mode 100644
 """
 
 
-@pytest.fixture(scope="module")
-def redis() -> Iterator[RedisServer]:
-    server = RedisServer.launch()
-    yield server
-    server.end()
-
-
 class LocalJudge(NamedTuple):
     """A judge with its store and its model."""
 
@@ -91,10 +84,10 @@ def server() -> Iterator[HTTPServer]:
 
 
 @pytest.fixture
-def local_judge(redis: RedisServer, server: HTTPServer) -> Iterator[LocalJudge]:
+def local_judge(redis_server: RedisServer, server: HTTPServer) -> Iterator[LocalJudge]:
     model = FakeAnthropic(server)
     access = ModelAccess(SecretStr("k"), model.url, MODEL, 10.0, 1, 0.01, 8_000)
-    settings = settings_for(redis.url, model=access)
+    settings = settings_for(redis_server.url, model=access)
     with open_store(settings) as store:
         store.client.call("FLUSHALL")
         yield LocalJudge(settings, store, model)
@@ -249,12 +242,8 @@ def _events_of(entry: LedgerEntry) -> tuple[Event, Event]:
 
 @tries(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, max_size=8))
-def test_no_recorded_entry_or_event_ever_changes(redis: RedisServer, steps: list[Step]) -> None:
-    with open_store(settings_for(redis.url)) as store:
-        assert_append_only(History(store), steps)
-
-
-def assert_append_only(history: History, steps: list[Step]) -> None:
+def test_no_recorded_entry_or_event_ever_changes(store: Store, steps: list[Step]) -> None:
+    history = History(store)
     for step in steps:
         entries, events = history.ledger(), history.events()
         history.apply(step)
@@ -359,10 +348,12 @@ CASES = st.builds(
 
 @tries(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CASES)
-def test_every_evaluation_begins_and_ends_once_with_a_score(redis: RedisServer, server: HTTPServer, case: Case) -> None:
+def test_every_evaluation_begins_and_ends_once_with_a_score(
+    redis_server: RedisServer, server: HTTPServer, case: Case
+) -> None:
     model = FakeAnthropic(server)
     access = ModelAccess(SecretStr("k"), model.url, MODEL, 10.0, 1, 0.01, 8_000)
-    settings = settings_for(redis.url, model=access)
+    settings = settings_for(redis_server.url, model=access)
     with open_store(settings) as store:
         store.client.call("FLUSHALL")
         local_judge = LocalJudge(settings, store, model).with_settings(caps=Caps(pull_usd=case.pull, day_usd=case.day))
@@ -413,13 +404,12 @@ WEIGHED = sorted(load_rubric().signals)
 
 @tries(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from(WEIGHED), st.floats(0, 1), min_size=1, max_size=4))
-def test_rubric_version_stands_for_one_content(redis: RedisServer, weights: dict[str, float]) -> None:
+def test_rubric_version_stands_for_one_content(store: Store, weights: dict[str, float]) -> None:
     shipped = load_rubric()
     edited = shipped.model_copy(update={"signals": {**shipped.signals, **weights}})
-    with open_store(settings_for(redis.url)) as store:
-        store.client.call("FLUSHALL")
-        assert store.rubrics.refusal(shipped) is None
-        is_same = edited.signals == shipped.signals
-        assert (store.rubrics.refusal(edited) is None) == is_same
-        assert store.rubrics.refusal(edited.model_copy(update={"version": "next"})) is None
-        assert store.rubrics.refusal(shipped) is None, "the first version is kept"
+    store.client.call("FLUSHALL")
+    assert store.rubrics.refusal(shipped) is None
+    is_same = edited.signals == shipped.signals
+    assert (store.rubrics.refusal(edited) is None) == is_same
+    assert store.rubrics.refusal(edited.model_copy(update={"version": "next"})) is None
+    assert store.rubrics.refusal(shipped) is None, "the first version is kept"

@@ -13,13 +13,6 @@ from worker.settings import Settings, Timing
 QUICK = Timing(quiet_window=0, lease=30, hold=30, leader=5, sweep=0.05, tick=0.01, retry_delay=0.05, stop_grace=5)
 
 
-@pytest.fixture(scope="session")
-def redis_server() -> Iterator[RedisServer]:
-    redis = RedisServer.launch()
-    yield redis
-    redis.end()
-
-
 @pytest.fixture
 def settings(redis_server: RedisServer) -> Settings:
     return settings_for(redis_server.url, QUICK, retries=2)

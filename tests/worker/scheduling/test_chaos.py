@@ -47,26 +47,19 @@ def github() -> Iterator[FakeGitHub]:
     server.stop()
 
 
-@pytest.fixture
-def redis() -> Iterator[RedisServer]:
-    server = RedisServer.launch()
-    yield server
-    server.end()
-
-
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", [3])
 def test_each_newest_head_gets_one_verdict_whatever_is_killed(
-    github: FakeGitHub, redis: RedisServer, seed: int
+    github: FakeGitHub, own_server: RedisServer, seed: int
 ) -> None:
     dice = random.Random(seed)  # noqa: S311 - dice
     authors = Authors(github, dice)
-    with Fleet.on(github, redis) as fleet, open_test_store(redis) as store:
+    with Fleet.on(github, own_server) as fleet, open_test_store(own_server) as store:
         chaos = Chaos(fleet, dice)
         run_faults(authors, chaos)
         wait_until_quiet(fleet, store, authors)
         assert all(chaos.done[fault] >= least for fault, least in MINIMUM_FAULTS.items()), chaos.done
-        traces = Traces.of(authors, store, redis)
+        traces = Traces.of(authors, store, own_server)
         killed = {line["fence"] for line in fleet.log_entries('"judge process killed"')}
     for authored in authors.pull_requests:
         assert_newest_head_has_its_verdict(authored, traces)
@@ -81,15 +74,15 @@ def test_each_newest_head_gets_one_verdict_whatever_is_killed(
 
 
 @pytest.mark.timeout(120)
-def test_busy_installation_does_not_starve_another(github: FakeGitHub, redis: RedisServer) -> None:
+def test_busy_installation_does_not_starve_another(github: FakeGitHub, own_server: RedisServer) -> None:
     authors = Authors(github, random.Random(3))  # noqa: S311 - dice
-    with Fleet.on(github, redis) as fleet, open_test_store(redis) as store:
+    with Fleet.on(github, own_server) as fleet, open_test_store(own_server) as store:
         github.control("hooks", paused=True)
         busy = list(authors.open_all({BUSY: BUSY_PULLS}))
         [quiet] = authors.open_all({QUIET: 1})
         github.control("hooks", paused=False)
         wait_until_quiet(fleet, store, authors)
-        traces = Traces.of(authors, store, redis)
+        traces = Traces.of(authors, store, own_server)
     [conclusion] = traces.conclusions_of(quiet)
     before = [pull for pull in busy if traces.conclusions_of(pull)[-1].at_ms < conclusion.at_ms]
     assert len(before) < BUSY_PULLS / 2, "though its delivery came last"
