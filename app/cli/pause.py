@@ -8,7 +8,7 @@ import os
 import pwd
 
 from app.cli.parser import CommandResult, Exit
-from worker.domain.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError, parse_end
+from worker.domain.time_range import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError, parse_end
 from worker.errors import AssayError, InputError
 from worker.process import SystemClock
 from worker.publishing.texts import states as texts

@@ -34,7 +34,7 @@ from worker.domain.dossier import Ci, CiCheck, CiState, ConfigOrigin, ConfigText
 from worker.domain.judge_request import CommandName
 from worker.domain.lifecycle.work import ActivePause
 from worker.domain.model import CheckRunId
-from worker.domain.pause import JudgingPause
+from worker.domain.time_range import JudgingPause
 from worker.domain.verdict.verdict import (
     AbstainReason,
     Category,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.dossier import Policy
 from worker.domain.model import EvalId, Fingerprint
-from worker.domain.pause import JudgingPause
 from worker.domain.ports import Model, ModelReply
+from worker.domain.time_range import JudgingPause
 from worker.domain.verdict.audit import Exchange, Step
 from worker.domain.verdict.budget import CapLevel, TokenBudget
 from worker.domain.verdict.ledger import ROUND_LIMIT

@@ -14,8 +14,8 @@ from typing import Final
 from worker.domain.dossier import Criterion, Dossier, is_withheld
 from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest
 from worker.domain.model import eval_id_after, new_eval_id
-from worker.domain.pause import pause_to_signals
 from worker.domain.ports import Clock
+from worker.domain.time_range import pause_to_signals
 from worker.domain.verdict.audit import (
     AuditRecord,
     EvaluatedVerdict,

@@ -11,8 +11,8 @@ from typing import Final
 
 from worker.domain.dossier import Dossier
 from worker.domain.model import eval_id_after
-from worker.domain.pause import pause_from_signals
 from worker.domain.ports import Clock, ModelReply, Prompt, StopReason
+from worker.domain.time_range import pause_from_signals
 from worker.domain.verdict.audit import AuditRecord, Exchange, Replay, Step, dump_audit, read_audit
 from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, Accept, HeuristicOpinion, Reject, Rubric

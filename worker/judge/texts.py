@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.domain.dossier import AWAITING_APPROVAL, Criterion
-from worker.domain.pause import JudgingPause, format_time
+from worker.domain.time_range import JudgingPause, format_time
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import (
     Category,

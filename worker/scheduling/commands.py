@@ -23,8 +23,8 @@ from worker.domain.config.command_permissions import (
 from worker.domain.github_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, Trigger
 from worker.domain.model import DeliveryId, EvalId, Sha
-from worker.domain.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError
 from worker.domain.ports import Clock, CommandApi, CurrentPull
+from worker.domain.time_range import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError
 from worker.errors import SubjectGone, unavailable_if_recent
 from worker.judge.merge_group import newest_entry
 from worker.publishing.texts import comments

@@ -36,8 +36,8 @@ from worker.domain.lifecycle.work import (
 )
 from worker.domain.metrics import DurationMetric, EventCount
 from worker.domain.model import BaseHash, CheckRunId, CommitKey, DeliveryId, InstallationId, RepositoryId, Sha
-from worker.domain.pause import JudgingPause
 from worker.domain.ports import DecisionStore, JudgeRequests, Ledger
+from worker.domain.time_range import JudgingPause
 
 F = TypeVar("F", bound=VerdictTask)
 Queued_co = TypeVar("Queued_co", covariant=True)

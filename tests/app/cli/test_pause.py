@@ -13,7 +13,7 @@ from tests.worker.adapters.redis.store_samples import judge_request, pull_ref
 from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.domain.pause import JudgingPause
+from worker.domain.time_range import JudgingPause
 from worker.errors import InputError
 from worker.process import SystemClock
 

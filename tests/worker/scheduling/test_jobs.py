@@ -52,7 +52,7 @@ from worker.domain.lifecycle.judging import (
 )
 from worker.domain.lifecycle.work import DispatchLimits, PausedRepository
 from worker.domain.metrics import DurationMetric, EventCount
-from worker.domain.pause import JudgingPause
+from worker.domain.time_range import JudgingPause
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import Unavailable

@@ -28,7 +28,7 @@ from worker.adapters.redis.judging.intake import milliseconds
 from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.lifecycle.work import ActivePause, PausedRepository
 from worker.domain.model import InstallationId, RepositoryId, RepositoryName
-from worker.domain.pause import JudgingPause
+from worker.domain.time_range import JudgingPause
 from worker.settings import Timing
 
 UNKNOWN_SUSPENSION: Final = JudgingPause()

@@ -10,8 +10,7 @@ from typing import Final
 
 from worker.domain.judge_request import CommandName
 from worker.domain.pattern import pattern
-from worker.domain.pause import UntilError, parse_end
-from worker.domain.time_range import DURATION_PATTERN
+from worker.domain.time_range import DURATION_PATTERN, UntilError, parse_end
 
 PAUSE_ARGUMENTS: Final = pattern(r"(for\s+|until\s+)?(\S+)\s*(.*)", re.IGNORECASE)
 CLOSING_PUNCTUATION: Final = ".,;:!"

@@ -10,7 +10,7 @@ from worker.domain.github_events import MergeGroup, PullRequestEvent, Repository
 from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.intake import RequestDelivery
 from worker.domain.model import BaseHash, CheckRunId, Frozen, InstallationId, RepositoryId, Sha
-from worker.domain.pause import JudgingPause
+from worker.domain.time_range import JudgingPause
 
 F = TypeVar("F", bound=VerdictTask)
 

@@ -10,7 +10,7 @@ from typing import Final, assert_never
 from worker.domain.check.author_comment import AuthorMessage, find_mention, message_to_author, submission_entries
 from worker.domain.config.command_permissions import COMMAND_RIGHTS, CommandRefusal, Role, roles_from
 from worker.domain.judge_request import CommandRequest
-from worker.domain.pause import JudgingPause, format_time
+from worker.domain.time_range import JudgingPause, format_time
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.publishing.texts.markdown import bullets, code, code_block, join_blocks, prose, table

@@ -20,7 +20,7 @@ from worker.domain.dossier import (
     UnreadReason,
 )
 from worker.domain.judge_request import AuthorKind
-from worker.domain.pause import format_time, pause_from_signals
+from worker.domain.time_range import format_time, pause_from_signals
 from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,

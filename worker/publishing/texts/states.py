@@ -31,7 +31,7 @@ from worker.domain.check.shared_head import SharedHeadMember, Strictness, check_
 from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.lifecycle.work import ActivePause
 from worker.domain.model import Sha
-from worker.domain.pause import JudgingPause, format_time
+from worker.domain.time_range import JudgingPause, format_time
 from worker.domain.verdict.verdict import Verdict
 from worker.dossier.authors import AuthorSkipped, DraftHeld
 from worker.publishing.texts.markdown import (

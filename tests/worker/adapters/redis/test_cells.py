@@ -52,7 +52,7 @@ from worker.domain.github_events import PullRequestEventKind
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchedJob, DispatchLimits
 from worker.domain.model import DeliveryId, EvalId, InstallationId, RepositoryId
-from worker.domain.pause import JudgingPause
+from worker.domain.time_range import JudgingPause
 from worker.errors import InputError, Unavailable
 from worker.settings import Timing
 

@@ -26,8 +26,8 @@ from worker.domain.github_events import PullRequestEventKind
 from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import BOUNDS_S, DurationMetric, EventCount
 from worker.domain.model import CheckRunId, InstallationId
-from worker.domain.pause import JudgingPause
 from worker.domain.ports import RateLimit
+from worker.domain.time_range import JudgingPause
 
 FIRST, SECOND = InstallationId(100), InstallationId(200)
 NOW = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)

@@ -10,7 +10,7 @@ from worker.adapters.redis.connection.client import text, whole
 from worker.adapters.redis.store import Store
 from worker.domain.lifecycle.work import ActivePause, PausedRepository
 from worker.domain.model import InstallationId, RepositoryId
-from worker.domain.pause import JudgingPause
+from worker.domain.time_range import JudgingPause
 
 OURS, THEIRS = InstallationId(100), InstallationId(101)
 WIDGETS, GADGETS = RepositoryId(7), RepositoryId(8)

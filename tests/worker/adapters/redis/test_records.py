@@ -28,7 +28,7 @@ from worker.adapters.redis.store import Store
 from worker.domain.github_events import PullRequestEventKind, RepositoryAdded
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.model import CheckRunId, EvalId, InstallationId, RepositoryId
-from worker.domain.pause import JudgingPause
+from worker.domain.time_range import JudgingPause
 from worker.domain.verdict.events import EvalTrigger, Event, EventKind, terminal_event
 from worker.errors import LeaseLost
 

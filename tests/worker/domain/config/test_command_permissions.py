@@ -17,7 +17,7 @@ from worker.domain.config.command_permissions import (
     roles_from,
 )
 from worker.domain.judge_request import CommandName
-from worker.domain.pause import UntilError
+from worker.domain.time_range import UntilError
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -16,7 +16,7 @@ from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, 
 from worker.domain.check.author_comment import comment_marker
 from worker.domain.config.command_permissions import CommandRefusal, Role
 from worker.domain.judge_request import CommandName, CommandRequest
-from worker.domain.pause import JudgingPause
+from worker.domain.time_range import JudgingPause
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, CiFailure, ClosingCondition, ConditionState, Verdict
 from worker.publishing.texts.comments import (

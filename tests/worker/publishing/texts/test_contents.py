@@ -39,7 +39,7 @@ from worker.domain.github_events import GroupEnd
 from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.lifecycle.work import ActivePause
 from worker.domain.model import CheckRunId, EvalId
-from worker.domain.pause import JudgingPause
+from worker.domain.time_range import JudgingPause
 from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
 from worker.dossier.authors import AuthorSkipped, DraftHeld
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun

@@ -43,7 +43,7 @@ from worker.domain.dossier import (
 )
 from worker.domain.judge_request import AuthorKind
 from worker.domain.model import EvalId
-from worker.domain.pause import JudgingPause, pause_to_signals
+from worker.domain.time_range import JudgingPause, pause_to_signals
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import (
     VERDICT_ADAPTER,
