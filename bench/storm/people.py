@@ -13,6 +13,7 @@ from decimal import Decimal
 from http import HTTPStatus
 from typing import Any, Final, assert_never
 
+from typing_extensions import override
 from werkzeug import Request, Response
 
 from bench.storm.plan import Act, Content, Step
@@ -261,6 +262,7 @@ class RuledModel(FakeAnthropic):
         self._trap = Trap()
         return self._trap
 
+    @override
     def _respond(self, http_request: Request) -> Response:
         self._spring(int(http_request.environ.get("REMOTE_PORT", 0)))
         with self._lock:

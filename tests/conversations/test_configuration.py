@@ -157,7 +157,7 @@ REQUIRED = "The base branch requires this check, so a change that was not judged
 
 def test_pain_07_required_check_neither_passes_nor_reads_approved_without_a_model(open_world: OpenWorld) -> None:
     world = open_world({"ANTHROPIC_API_KEY": ""})
-    chosen = {**PROJECT, ".github/assay.yml": "abstains: {unproven: neutral}\n"}
+    chosen = {**PROJECT, CONFIG_PATH: "abstains: {unproven: neutral}\n"}
     for files, protect, conclusion, expected in (
         (PROJECT, ["Assay"], "action_required", REQUIRED),
         (PROJECT, [], "neutral", ""),
@@ -174,9 +174,8 @@ def test_pain_07_required_check_neither_passes_nor_reads_approved_without_a_mode
     assert world.model.requests == []
 
 
-def test_author_taken_for_a_person_is_observed_and_check_says_why(open_world: OpenWorld) -> None:
-    world = open_world({"ASSAY_PEOPLE": ""})
-    repository = world.create_repository(PROJECT)
+def test_author_taken_for_a_person_is_observed_and_check_says_why(world: World) -> None:
+    repository = world.create_repository({**PROJECT, CONFIG_PATH: "authors: {people: observe}\n"})
     pull = world.open_and_judge(reject("weak_test", RETRY_AT), by=world.bob)
     assert (pull.check.conclusion, pull.check.title[:24]) == ("neutral", "Would have rejected with")
     assert PERSON in pull.text
@@ -188,6 +187,6 @@ def test_author_taken_for_a_person_is_observed_and_check_says_why(open_world: Op
     assert "the pull requests of bots are only observed, so the required check never blocks one" in output
 
     world.model.reply_with(reject("weak_test", RETRY_AT))
-    world.wait_after(repository.push("main", {".github/assay.yml": "authors: {people: judge}\n"}))
+    world.wait_after(repository.push("main", {CONFIG_PATH: "authors: {people: judge}\n"}))
     assert pull.check.conclusion == "failure"
     assert "pull requests of people" not in world.run_assay("doctor", "--repo", repository.name).stdout

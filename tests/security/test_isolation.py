@@ -51,17 +51,9 @@ def run_program(program: Path, *arguments: str, cwd: Path, **environ: str) -> su
 
 
 @pytest.mark.parametrize("program", [ROOT / "assay", INSTALLED], ids=["checkout", "wheel"])
-@pytest.mark.parametrize(
-    "environ",
-    [
-        pytest.param({}, id="the working directory alone"),
-        pytest.param({"PYTHONPATH": "."}, id="PYTHONPATH"),
-        pytest.param({"PYTHONHOME": "."}, id="PYTHONHOME"),
-        pytest.param({"PYTHONUSERBASE": ".", "PYTHONSTARTUP": "app/cli/main.py"}, id="the user's site"),
-    ],
-)
-def test_judging_runs_no_code_of_the_judged_checkout(program: Path, environ: dict[str, str], checkout: Path) -> None:
-    done = run_program(program, "judge", "--example", cwd=checkout, **environ)
+def test_judging_runs_no_code_of_the_judged_checkout(program: Path, checkout: Path) -> None:
+    variables = {"PYTHONHOME": ".", "PYTHONPATH": ".", "PYTHONUSERBASE": ".", "PYTHONSTARTUP": "app/cli/main.py"}
+    done = run_program(program, "judge", "--example", cwd=checkout, **variables)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith("Rejected: ")
 

@@ -31,7 +31,7 @@ from worker.adapters.redis.keys import (
 from worker.domain.judge_request import PullRef
 from worker.domain.model import InstallationId, RepositoryId
 
-IDLE_TIMEOUT_S = 40.0
+IDLE_TIMEOUT_S = 90.0
 """The longest that a world may take to become idle."""
 
 POLL_S = 0.03

@@ -262,7 +262,7 @@ def test_traceback_goes_to_stderr_when_no_folder_can_be_written(tmp_path: Path) 
         ("nonsense >/dev/full 2>&1", Exit.USAGE, ""),
         ("--help >/dev/full 2>&1", Exit.ACCEPT, ""),
         ("judge --example >&-", Exit.REJECT, ""),
-        ("judge --example >/dev/full", Exit.USAGE, "No space left"),
+        ("completion bash >/dev/full", Exit.USAGE, "No space left"),
     ],
 )
 def test_unwritable_output_is_no_internal_error(command: str, code: Exit, message: str, tmp_path: Path) -> None:
