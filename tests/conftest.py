@@ -14,7 +14,7 @@ from tests.world.product import AUTHORITY
 
 CONVERSATIONS = Path(__file__).parent / "conversations"
 settings.register_profile("whole", deadline=None)  # timings decide no test
-settings.register_profile("quick", settings.get_profile("whole"), max_examples=20)  # CI draws all
+settings.register_profile("quick", settings.get_profile("whole"), max_examples=10)  # CI draws all
 settings.load_profile("whole")
 
 sys.dont_write_bytecode = False  # one process compiles a module for all

@@ -70,7 +70,7 @@ SOME_AND_ALL = [LANGUAGES[0], *(pytest.param(language, marks=pytest.mark.slow) f
 @pytest.mark.parametrize("language", SOME_AND_ALL)
 @pytest.mark.parametrize(
     ("small", "large"),
-    [(Size(files=20), Size(files=40)), (Size(files=2, added=60), Size(files=2, added=120))],
+    [(Size(files=10), Size(files=20)), (Size(files=2, added=30), Size(files=2, added=60))],
     ids=["files", "functions"],
 )
 def test_work_grows_linearly_with_the_change(language: str, small: Size, large: Size) -> None:
@@ -135,7 +135,7 @@ DEEP = 30
     ],
 )
 def test_work_grows_linearly_with_deeply_nested_code(path: str, opens: str, leaf: str, closes: str) -> None:
-    few, many = (measure(new_file_dossier(path, f"{opens}\n" + f"{leaf}\n" * leaves + closes)) for leaves in (100, 200))
+    few, many = (measure(new_file_dossier(path, f"{opens}\n" + f"{leaf}\n" * leaves + closes)) for leaves in (50, 100))
     assert many <= TWICE_WITH_ROOM * few
 
 

@@ -34,7 +34,7 @@ from worker.domain.model import InstallationId, RepositoryId
 IDLE_TIMEOUT_S = 90.0
 """The longest that a world may take to become idle."""
 
-POLL_S = 0.03
+POLL_S = 0.05
 Result = TypeVar("Result")
 
 
