@@ -78,7 +78,7 @@ def opening(tmp_path: Path) -> BenchOpener:
 @pytest.fixture
 def forks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes are forked, since this one has no threads; a spawned one takes a second to load what judges."""
-    monkeypatch.setattr(engine, "get_context", lambda _: get_context("fork"))
+    monkeypatch.setattr(engine, "get_context", {"spawn": get_context("fork")}.__getitem__)
 
 
 @pytest.fixture
