@@ -125,9 +125,6 @@ class Person:
     def edit_issue(self, issue: Issue, **changes: str) -> None:
         self._request("PATCH", f"/issues/{issue.number}", **changes)
 
-    def request_review(self, pull: PullRequest, *logins: str) -> None:
-        self._request("POST", f"/pulls/{pull.number}/requested_reviewers", reviewers=[*logins])
-
     def retarget(self, pull: PullRequest, base: str) -> None:
         self.edit(pull, base=base)
 
