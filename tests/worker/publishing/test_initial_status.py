@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from tests.worker.adapters.redis.store_samples import HEAD, NEWER, REQUESTED_AT, judge_request, pull_ref, record_verdict
 from tests.worker.scheduling.scripted_judging import ScriptedCheckRuns, ScriptedGitHub
@@ -139,6 +140,7 @@ class SummaryChecks(ScriptedCheckRuns):
 
     summary = ""
 
+    @override
     def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
         super().update(request, check, content)
         self.summary = content.summary

@@ -15,6 +15,7 @@ from typing import Any, cast
 import pytest
 from redis.exceptions import ReadOnlyError
 from rq.registry import StartedJobRegistry
+from typing_extensions import override
 
 from tests.worker.adapters.redis.outcome_samples import pull_request_event
 from tests.worker.adapters.redis.store_samples import (
@@ -492,10 +493,12 @@ class SlowHandlers(ScriptedHandlers):
     begun: list[str]
     released: threading.Event
 
+    @override
     def clean_up(self) -> None:
         self.begun.append("tidy")
         assert self.released.wait(60)
 
+    @override
     def reconcile(self) -> None:
         self.begun.append("catch up")
         assert self.released.wait(60)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from structlog.contextvars import get_contextvars
+from typing_extensions import override
 
 from tests.worker.adapters.redis.store_samples import (
     NEWER,
@@ -82,6 +83,7 @@ class HeadQueries(NullStatusReporter):
         super().__init__(source)
         self.allows_fresh: list[bool] = []
 
+    @override
     def find_newer_head(
         self, request: JudgeRequest, head_sha: Sha, *, is_fresh: bool = False, find_head: FindHead | None = None
     ) -> Sha | None:
@@ -123,11 +125,13 @@ class FailingSource(RecordedSource):
         super().__init__(recorded_dossier(1, STUB))
         self._dossier_error, self._head_error = dossier, head
 
+    @override
     def dossier(self, request: JudgeRequest) -> Dossier:
         if self._dossier_error is not None:
             raise self._dossier_error
         return super().dossier(request)
 
+    @override
     def head_sha(self, request: JudgeRequest) -> Sha:
         if self._head_error is not None:
             raise self._head_error

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from tests.worker.adapters.redis.store_samples import (
     HEAD,
@@ -233,6 +234,7 @@ def test_round_queries_deliveries_since_shortly_before_the_last_one(store: Store
 class RepairedLog(DeliveryLog):
     """A log in which each redelivery succeeds."""
 
+    @override
     def redeliver(self, sent: DeliveryAttempt) -> bool:
         self.redelivered.append(sent.id)
         self.add_delivered(LATER + len(self.attempts), sent.guid)
@@ -308,6 +310,7 @@ class FailingLog(DeliveryLog):
         self.stuck = stuck
         self.tried: list[str] = []
 
+    @override
     def redeliver(self, sent: DeliveryAttempt) -> bool:
         self.tried.append(sent.guid)
         if sent.guid in self.stuck:
@@ -358,6 +361,7 @@ def test_outage_stops_redeliveries_and_loses_none(store: Store) -> None:
 
 def test_rate_limit_counts_as_no_failure(store: Store) -> None:
     class Limited(DeliveryLog):
+        @override
         def redeliver(self, sent: DeliveryAttempt) -> bool:
             self.redelivered.append(sent.id)
             raise RateLimited("GitHub", NOW)

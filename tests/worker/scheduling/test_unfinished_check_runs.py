@@ -1,6 +1,7 @@
 """Unfinished check runs: abandoned by a killed process, duplicated, or closed without write access."""
 
 import pytest
+from typing_extensions import override
 
 from tests.worker.adapters.redis.store_samples import HEAD, NEWER, REQUESTED_AT, judge_request, pull_ref, start_judging
 from tests.worker.scheduling.scripted_judging import ScriptedCheckRuns, ScriptedGitHub, raise_error
@@ -63,6 +64,7 @@ class DuplicateCheckRuns(ScriptedCheckRuns):
         super().__init__(store)
         self._store = store
 
+    @override
     def create_first(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         self._store.client.call("DEL", keys.check(pull_ref(), head_sha).name)
         other = self._store.checks()
@@ -70,6 +72,7 @@ class DuplicateCheckRuns(ScriptedCheckRuns):
         other.record_opened(pull_ref(), head_sha, self.OTHER)
         return super().create_first(request, head_sha, content)
 
+    @override
     def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
         assert super().find(request, head_sha) is not None
         return self.OTHER
@@ -106,6 +109,7 @@ def test_abandoned_check_run_is_concluded_when_the_pull_request_closes(store: St
 
 def test_abandoned_check_run_of_a_missing_repository_is_dropped(store: Store) -> None:
     class Empty(ScriptedCheckRuns):
+        @override
         def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
             raise SubjectGone(f"{request.repository} {head_sha}")
 
