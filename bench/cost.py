@@ -30,9 +30,9 @@ from pydantic import SecretStr
 
 from tests.bench.generated import LANGUAGES, Size, generate_dossier
 from worker.adapters.anthropic import max_output_tokens
-from worker.adapters.model_prices import BilledTokens, cost_of, prompt_bytes
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import compile_patterns
+from worker.domain.verdict.budget import BilledTokens, cost_of
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.diff import DiffError, diff_of, parse_diff
 from worker.evaluation.bench.rows import read_lines, read_row
@@ -182,7 +182,7 @@ def questions_of(paths: Iterable[Path], most: int) -> Iterator[Question]:
                 question = question_of(complete_dossier(read_row(raw).dossier))
             if question is not None:
                 system, reply = len(question.prompt.system.encode()), max_output_tokens(ACCESS, question.prompt)
-                yield Question(prompt_bytes(question.prompt), system, reply, question.coverage.is_complete)
+                yield Question(question.prompt.size, system, reply, question.coverage.is_complete)
 
 
 def tokens(arguments: argparse.Namespace) -> int:

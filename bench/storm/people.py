@@ -24,10 +24,9 @@ from tests.world.json_client import CONNECTION_ERRORS
 from tests.world.people import Person
 from tests.world.pull_requests import CiCheck, MergeGroup, PullRequest, Repository
 from tests.world.replies import accept, reject
-from worker.adapters.model_prices import BilledTokens, cost_of
 from worker.domain.judge_request import PullRef
 from worker.domain.model import InstallationId, RepositoryId
-from worker.domain.verdict.budget import to_nano
+from worker.domain.verdict.budget import BilledTokens, cost_of, to_nano
 
 AGENT = "copilot-swe-agent[bot]"
 OTHERS = {"globex": 200, "initech": 300}

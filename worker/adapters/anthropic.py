@@ -26,19 +26,19 @@ import httpx2
 from anthropic.types import MessageParam
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
-from worker.adapters.model_prices import (
+from worker.domain.judge_request import PullRef
+from worker.domain.ports import ModelBudget, ModelReply, Prompt, StopReason
+from worker.domain.verdict.budget import (
     TYPICAL_OUTPUT,
+    Bill,
     BilledTokens,
+    CapLevel,
     cost_of,
     name_without_date,
     pricing_version_of,
-    prompt_bytes,
     unpriced_text,
     worst_case,
 )
-from worker.domain.judge_request import PullRef
-from worker.domain.ports import ModelBudget, ModelReply, Prompt, StopReason
-from worker.domain.verdict.budget import Bill, CapLevel
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.llm.opinions import with_retry_length
@@ -348,7 +348,7 @@ class BudgetedModel:
 
     def _paid_request(self, lost: list[Decimal], prompt: Prompt, request: Request) -> ModelReply:
         """Reserve, send and settle one request. Add its reservation to *lost* if no bill arrived."""
-        size = prompt_bytes(prompt)
+        size = prompt.size
         tokens = self._budget.density(self._account, self.name).max_tokens(size)
         worst = worst_case(self.name, tokens, self._model.max_output_tokens(prompt))
         if worst is None:
@@ -423,7 +423,7 @@ class PromptMeter:
     def ask(self, prompt: Prompt) -> ModelReply:
         """Measure it. Raises Unavailable."""
         self.asked += 1
-        size = prompt_bytes(prompt)
+        size = prompt.size
         self.expected_usd = _add(self.expected_usd, worst_case(self.name, int(size * TOKENS_PER_BYTE), TYPICAL_OUTPUT))
         for attempt in (prompt, with_retry_length(prompt)):
             most = worst_case(self.name, size, max_output_tokens(self._access, attempt))

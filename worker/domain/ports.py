@@ -1,11 +1,12 @@
 """What the stages need from outside, as Protocols; adapters turn errors of SDKs into `worker.errors`."""
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from worker.domain.check.author_comment import CommentRecord
 from worker.domain.check.check_run import CheckContent
@@ -86,6 +87,10 @@ class StopReason(StrEnum):
     OTHER = "other"
 
 
+FRAMING_BYTES: Final = 1_000
+"""Bytes that the server adds to a prompt: roles and a description of the schema."""
+
+
 @dataclass(frozen=True)
 class Prompt:
     """What goes to the model. `turns` alternate user, assistant, user ...; the corrective retry adds two.
@@ -98,6 +103,12 @@ class Prompt:
     schema: Mapping[str, object]
     version: str
     reply_tokens: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes that the model reads. A token has at least a byte, so this also bounds the tokens."""
+        texts = (self.system, *self.turns, json.dumps(self.schema, ensure_ascii=False))
+        return FRAMING_BYTES + sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
 @dataclass(frozen=True)

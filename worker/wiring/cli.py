@@ -303,7 +303,7 @@ def count_opened_this_week(settings: Settings, repository: str) -> int:
 
 def price_model(name: str) -> Decimal | str:
     """What a typical verdict costs in dollars; a clause that says why that is not known."""
-    from worker.adapters.model_prices import typical_cost, unpriced_text
+    from worker.domain.verdict.budget import typical_cost, unpriced_text
 
     return typical_cost(name) or unpriced_text(name)
 

@@ -13,8 +13,8 @@ import pytest
 from tests.worker.evaluation.bench import samples
 from tests.worker.evaluation.bench.samples import UNREACHABLE_MODEL, row
 from tests.worker.judge.samples import ScriptedModel, judge_context
-from worker.adapters.model_prices import prompt_bytes, worst_case
 from worker.domain.ports import Prompt
+from worker.domain.verdict.budget import worst_case
 from worker.dossier.tree_sitter import SANDBOX
 from worker.errors import InputError, Unavailable
 from worker.evaluation.bench.runner import forecast_rows
@@ -138,7 +138,7 @@ def test_prompt_costs_at_most_two_attempts() -> None:
     from worker.adapters.anthropic import max_output_tokens  # noqa: PLC0415 - loads the SDK
 
     prompt = Prompt(system="s", turns=("t",), schema={}, version="1", reply_tokens=100)
-    meter, size = prompt_meter(UNREACHABLE_MODEL), prompt_bytes(prompt)
+    meter, size = prompt_meter(UNREACHABLE_MODEL), prompt.size
     with pytest.raises(Unavailable):
         meter.ask(prompt)
     tries = [

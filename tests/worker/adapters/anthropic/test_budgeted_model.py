@@ -11,11 +11,18 @@ from pydantic import SecretStr
 
 from tests.worker.adapters.anthropic.conftest import anthropic_model, with_budget
 from tests.world.fake_anthropic import FakeAnthropic
-from worker.adapters.model_prices import FRAMING_BYTES, unpriced_text, worst_case
 from worker.domain.judge_request import PullRef
 from worker.domain.model import InstallationId, RepositoryId
-from worker.domain.ports import Prompt
-from worker.domain.verdict.budget import Bill, Cap, CapLevel, Density, Reservation
+from worker.domain.ports import FRAMING_BYTES, Prompt
+from worker.domain.verdict.budget import (
+    Bill,
+    Cap,
+    CapLevel,
+    Density,
+    Reservation,
+    unpriced_text,
+    worst_case,
+)
 from worker.errors import BudgetReached, Unavailable
 from worker.settings import ModelAccess
 

@@ -29,7 +29,6 @@ from tests.worker.judge.samples import (
     reject_verdict,
     scores,
 )
-from worker.adapters.model_prices import prompt_bytes
 from worker.domain.dossier import DESCRIPTION, Ci, CiCheck, Criterion, Guidance, Issue, UnreadFile, UnreadReason
 from worker.domain.verdict.budget import TokenBudget
 from worker.domain.verdict.ledger import Case, CoverageClaim
@@ -307,7 +306,7 @@ def test_no_question_is_built_for_too_many_criteria() -> None:
 
 
 def question_bytes(question: PromptQuestion) -> int:
-    return prompt_bytes(question.prompt)
+    return question.prompt.size
 
 
 SIZES = st.lists(st.integers(0, 4_000), min_size=1, max_size=6)
