@@ -176,8 +176,7 @@ class Signal(NamedTuple):
     @property
     def description(self) -> str:
         """What it does and how often that misfired."""
-        what, measured = self.sections[SECTIONS[0]], self.sections.get(SECTIONS[-1])
-        return f"{what}\n\n{SECTIONS[-1]}: {measured}" if measured else what
+        return f"{self.sections[SECTIONS[0]]}\n\n{SECTIONS[-1]}: {self.sections[SECTIONS[-1]]}"
 
     def findings(self, change: CodeChange) -> Iterator[Finding]:
         """Every match as a finding with the strength as its weight."""

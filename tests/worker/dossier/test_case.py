@@ -181,6 +181,7 @@ def test_text_field_can_hold_yaml_syntax(summary: str, expected: str) -> None:
         ("summary: ' '", "Case refused at summary (line 1 of the block): the text is empty. Write it, or take the line out.", 1),
         ("summary: true", "Case refused at summary (line 1 of the block): expected text, found true or false. Put text in quotes.", 1),
         ("summary:", "Case refused at summary (line 1 of the block): empty. Write one or two lines on what the change achieves.", 1),
+        ("summary: {a: ~}", "Case refused at summary.a (line 1 of the block): expected text, found nothing. Put text in quotes.", 1),
         ("summary: []", "Case refused at summary (line 1 of the block): expected text, found a list. Put text in quotes.", 1),
         ("summary: {a: b, c: d}", "Case refused at summary (line 1 of the block): expected text, found a mapping (a colon makes one). Put text in quotes.", 1),
         ("summary: x\nac_coverage: 7", "Case refused at ac_coverage (line 2 of the block): expected a list, found a number. Write [] for none.", 2),

@@ -106,6 +106,7 @@ _FIRST_SENTENCE: Final = pattern(r"(?<=\.) +(?=[A-Z])")
 def test_signal_docstring_has_all_sections(signal: Signal) -> None:
     assert tuple(signal.sections) == SECTIONS
     assert all(signal.sections.values())
+    assert signal.description == f"{signal.sections[SECTIONS[0]]}\n\n{SECTIONS[-1]}: {signal.sections[SECTIONS[-1]]}"
 
 
 def test_docs_pages_are_generated_from_docstrings(golden: Golden) -> None:

@@ -5,7 +5,6 @@ model without a price; the store counts whole nanodollars, rounded up, so that i
 bytes, by the density of earlier replies.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -14,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.judge_request import PullRef
+from worker.domain.pattern import pattern
 
 NANO: Final = Decimal(1_000_000_000)
 
@@ -211,7 +211,7 @@ PRICES: Final[tuple[TokenPrice, ...]] = (
 )
 
 _MILLION: Final = Decimal(1_000_000)
-_DATED: Final = re.compile(r"-\d{8}$")
+_DATED: Final = pattern(r"-\d{8}$")
 
 
 def cost_of(model: str, billed: BilledTokens) -> Decimal | None:

@@ -178,6 +178,12 @@ def test_typical_verdict_of_the_default_model_keeps_the_cost_goal() -> None:
     assert prices.typical_cost("claude-unknown") is None
 
 
+def test_model_without_a_price_is_explained_with_the_priced_ones() -> None:
+    assert prices.unpriced_text("claude-unknown").endswith(
+        "set ASSAY_MODEL to one of claude-haiku-5-5, claude-sonnet-5-5, claude-opus-5-5"
+    )
+
+
 TESTS = Path(__file__).resolve().parents[3]
 LOADS_IT = re.compile(r"^(?:import anthropic|from anthropic|from worker\.adapters\.anthropic )", re.MULTILINE)
 PROMPT = Prompt("You judge.", ("The change: ä.",), {"type": "object"}, "v")

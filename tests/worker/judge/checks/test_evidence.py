@@ -386,6 +386,7 @@ VERIFIED, CONTRADICTED, UNSUPPORTED, OMITTED = "verified", "contradicted", "unsu
         ("tests/test_upload.py > test_503", VERIFIED, "", WHOLE_FILES),
         ("upload.py:10", CONTRADICTED, "upload.py has 9 lines", WHOLE_FILES),
         ("upload.py:2-10", CONTRADICTED, "upload.py has 9 lines", WHOLE_FILES),
+        ("upload.py:send.data", VERIFIED, "", WHOLE_FILES),
         ("upload.py:resend", UNSUPPORTED, '"resend" is not found in upload.py', WHOLE_FILES),
         ("gone.py:x", CONTRADICTED, "gone.py does not exist at the head commit", WHOLE_FILES),
         ("old.py", CONTRADICTED, "old.py is deleted by this change", WHOLE_FILES),
