@@ -37,10 +37,8 @@ def run_traced(log: str, arguments: list[str]) -> None:
         if id(code) in seen:
             return
         seen[id(code)] = code
-        by = frame.f_back
-        if code.co_name[0] == "<" and by is not None and by.f_code.co_name == "<module>":
-            return
-        if code.co_filename.startswith(ROOMS) and code.co_flags & OF_FUNCTION:
+        is_statement = code.co_name[0] == "<" and frame.f_back and frame.f_back.f_code.co_name == "<module>"
+        if code.co_filename.startswith(ROOMS) and code.co_flags & OF_FUNCTION and not is_statement:
             line = f"{os.getpid()}\t{code.co_filename}\t{code.co_firstlineno}\t{code.co_name}\n"
             os.write(to, line.encode())
 
