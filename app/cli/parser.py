@@ -449,7 +449,7 @@ COMMANDS: Final = (
         "app.cli.audit:token", token_options,
     ),
     CommandSpec(
-        "move", "move an installation to another cell: its deliveries are refused meanwhile", "app.cli.move:move", move_options
+        "move", "move an installation to another cell: its deliveries are refused meanwhile", "app.cli.pause:move", move_options
     ),
     CommandSpec("resume", "go on judging where it was paused", "app.cli.pause:resume", resume_options),
     CommandSpec(

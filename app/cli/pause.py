@@ -1,4 +1,4 @@
-"""`assay pause` and `assay resume`: stop judging in one repository or everywhere, and go on.
+"""`assay pause`, `resume` and `move`: stop judging in one repository or everywhere, go on, and move an installation to another cell.
 
 A running judging continues. A pause of everything needs an end and a reason.
 """
@@ -6,8 +6,10 @@ A running judging continues. A pause of everything needs an end and a reason.
 import argparse
 import os
 import pwd
+import sys
 
 from app.cli.parser import CommandResult, Exit
+from worker.domain.model import InstallationId
 from worker.domain.time_range import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError, parse_end
 from worker.errors import AssayError, InputError
 from worker.process import SystemClock
@@ -15,7 +17,7 @@ from worker.publishing.texts import states as texts
 from worker.publishing.texts.markdown import one_line
 from worker.settings import load_settings
 from worker.wiring.cli import find_numbers
-from worker.wiring.store import open_store
+from worker.wiring.store import move_installation, open_store
 
 
 def pause(arguments: argparse.Namespace) -> CommandResult:
@@ -83,3 +85,16 @@ def _make_pause(arguments: argparse.Namespace, repository: str | None) -> Judgin
         user = "the operator"
     by = one_line(arguments.by or user)[:LONGEST_NAME]
     return JudgingPause(by=by, at=now, until=until, reason=reason, repository=repository)
+
+
+def move(arguments: argparse.Namespace) -> CommandResult:
+    settings = load_settings()
+    if arguments.to not in settings.cells:
+        raise InputError(f"There is no cell {arguments.to}. Cells: {', '.join(settings.cells) or 'set ASSAY_CELLS'}")
+    with open_store(settings) as store:
+        installation = InstallationId(arguments.installation)
+        is_moved = move_installation(
+            settings, store, installation, arguments.to, lambda step: print(step, file=sys.stderr)
+        )
+    verb = "is now" if is_moved else "was already"
+    return CommandResult(Exit.ACCEPT, f"Installation {installation} {verb} in the cell {arguments.to}.\n")
