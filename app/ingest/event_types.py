@@ -87,11 +87,10 @@ class PullRequestEdit(StrEnum):
 
 
 class PullEdited(HeadEvent, frozen=True, kw_only=True):
-    """`closes`: issues that state the criteria instead of the edited text, if one can be read. `left_base_ref`: the previous base."""
+    """`closes`: issues that state the criteria instead of the edited text, if one can be read."""
 
     edit: PullRequestEdit
     closes: tuple[tuple[str, int], ...] = ()
-    left_base_ref: str | None = None
 
 
 class WrittenText(PullEvent, frozen=True, kw_only=True):

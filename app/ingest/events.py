@@ -121,10 +121,8 @@ def on_edited(delivery: Delivery) -> PullEdited | Ignored:
         return ignored
     if effect is None:
         return Ignored("nothing_judged_by")
-    base = payload.changes.base
-    left_base_ref = base.ref.before if base and base.ref else None
     closes = tuple(sorted(effect.closes))
-    return PullEdited(**asdict(_head_event(payload)), edit=effect.edit, closes=closes, left_base_ref=left_base_ref)
+    return PullEdited(**asdict(_head_event(payload)), edit=effect.edit, closes=closes)
 
 
 def _ignored_if_closed(payload: PullRequestPayload) -> Ignored | None:

@@ -47,7 +47,6 @@ from worker.domain.github_events import (
 )
 from worker.domain.judge_request import CommandName, CommandRequest, FirstSeen, JudgeRequest, Trigger
 from worker.domain.lifecycle.intake import (
-    NO_HEAD,
     CheckDelivery,
     CloseDelivery,
     EventDelivery,
@@ -252,16 +251,8 @@ def to_judge_request(event: JudgeTriggerEvent, delivery_id: DeliveryId, at: date
 
 
 def head_origin(event: JudgeTriggerEvent) -> NamedHead:
-    """The commit that a push led from, or the base that an edit left."""
-    match event:
-        case PullPushed():
-            return NamedHead(event.before, has_case=event.has_case)
-        case PullOpened():
-            return NamedHead(NO_HEAD)
-        case PullEdited(left_base_ref=str() as left):
-            return NamedHead(previous_base=hash_base(left))
-        case _:
-            return NamedHead()
+    """The commit that a push led from."""
+    return NamedHead(event.before, has_case=event.has_case) if isinstance(event, PullPushed) else NamedHead()
 
 
 def trigger_of(event: JudgeTriggerEvent) -> Trigger:

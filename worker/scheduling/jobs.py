@@ -315,10 +315,7 @@ class JudgeJob:
                 self._postpone_check(turn)
                 return self._postponed_end(at, turn)
             case FailCheck(reason):
-                request, store = self._leased.request, self._context.store
-                head_sha = store.checks().newest_head(request.pull) or request.head_sha
-                is_recorded = any(entry.head_sha == head_sha for entry in self._own_entries())  # shown or not
-                keeps = isinstance(error, Outage) and is_recorded
+                keeps = isinstance(error, Outage) and self._has_recorded_verdict()
                 return self._wait_with_verdict(error) if keeps else self._fail_check(reason)
             case Discard(reason):
                 LOG.info("job dropped: %s", reason, extra=self._fields)
@@ -338,6 +335,12 @@ class JudgeJob:
     def _postponed_end(self, limit: datetime, turn: datetime) -> JobEnd:
         now = self._context.clock.now()
         return JobEnd(Finish.PUT_OFF, RateLimitWait(limit - now, turn - now))
+
+    def _has_recorded_verdict(self) -> bool:
+        """Whether the newest known head has a verdict, shown or not."""
+        request = self._leased.request
+        head_sha = self._context.store.checks().newest_head(request.pull) or request.head_sha
+        return any(entry.head_sha == head_sha for entry in self._own_entries())
 
     def _own_entries(self) -> list[LedgerEntry]:
         """The entries without re-evaluations."""

@@ -67,7 +67,7 @@ from worker.domain.judge_request import (
     ReviewRef,
     Trigger,
 )
-from worker.domain.lifecycle.intake import INBOX_DELIVERY, NO_HEAD, IntakeOutcome, NamedHead, RequestDelivery
+from worker.domain.lifecycle.intake import INBOX_DELIVERY, IntakeOutcome, NamedHead, RequestDelivery
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead
 from worker.domain.model import DeliveryId, InstallationId, RepositoryId, hash_base
@@ -141,17 +141,16 @@ def test_new_head_carries_its_arrival_time(event: JudgeTriggerEvent) -> None:
 @pytest.mark.parametrize(
     ("event", "origin"),
     [
-        (PullOpened(**HEAD), NamedHead(NO_HEAD)),
+        (PullOpened(**HEAD), NamedHead()),
         (PullPushed(**HEAD, before=OLD), NamedHead(OLD)),
         (PullPushed(**HEAD), NamedHead()),
         (PullPushed(**HEAD, before=OLD, has_case=True), NamedHead(OLD, has_case=True)),
         (PullReopened(**HEAD), NamedHead()),
-        (PullEdited(**HEAD, edit=PullRequestEdit.BASE, left_base_ref="dev"), NamedHead(previous_base=hash_base("dev"))),
         (PullEdited(**HEAD, edit=PullRequestEdit.TEXT), NamedHead()),
         (RerunRequested(**HEAD), NamedHead()),
     ],
 )
-def test_head_origin_names_the_previous_head_and_base_if_known(event: JudgeTriggerEvent, origin: NamedHead) -> None:
+def test_head_origin_names_the_previous_head_of_a_push(event: JudgeTriggerEvent, origin: NamedHead) -> None:
     assert head_origin(event) == origin
 
 

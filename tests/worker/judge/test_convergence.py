@@ -43,6 +43,7 @@ from worker.domain.verdict.verdict import (
     Side,
 )
 from worker.dossier.diff import diff_of, hash_changed_lines
+from worker.errors import Unavailable
 
 STEP = "Retry it on 503."
 BOTH_MET = {"criteria": criteria("met", "met", evidence=[evidence_at("upload.py", 3)])}
@@ -156,6 +157,12 @@ def test_second_round(
         assert verdict.signals["model_decision"] == "reject"
     if "of round 1" in concern:
         assert verdict.next_step == f"Do what has been asked for since round 1: {STEP}"
+
+
+def test_conditions_outlive_a_model_outage() -> None:
+    history = history_rejected_at_3()
+    history.replace_line("upload.py", 5)
+    assert conditions_of(ask_model(history, Unavailable("The model", "down"))) == "c1:open"
 
 
 def test_resolved_condition_reopens_only_on_changed_lines() -> None:

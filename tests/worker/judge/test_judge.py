@@ -423,7 +423,7 @@ def test_criteria_with_blank_or_repeated_ids_get_unique_ids(ids: tuple[str, ...]
 def test_header_names_head_sha_and_fingerprint() -> None:
     header = create_header(judge_request(12, head_sha=None), dossier(), judge_context(), FixedClock(NOW))
     assert (header.subject.head_sha, header.subject.installation_id) == (dossier().pull_request.head_sha, 100)
-    assert (header.created_at, header.monotonic_ms()) == (NOW, 0)
+    assert (header.created_at, header.monotonic_ms()) == (NOW, 5)
     assert header.fingerprint == fingerprint_of(dossier(), judge_context())
     assert header.eval_id.count("-") == 4
 

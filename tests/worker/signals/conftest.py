@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.parallel import run_cases
+from tests.join_cases import run_cases
 
 CaseRunner = Callable[[Callable[..., object], Iterable[tuple[str, Mapping[str, Any]]]], None]
 

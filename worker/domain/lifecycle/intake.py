@@ -29,7 +29,6 @@ from worker.domain.lifecycle.state import (
 )
 from worker.domain.model import BaseHash, DeliveryId, Frozen, InstallationId, RepositoryId, Sha
 
-NO_HEAD: Final[Sha] = "0" * 40
 MOST_LOOKS: Final = 60
 """Limit of retriggers of one head by other checks after its verdict, over at least seven hours: an App could answer forever."""
 
@@ -115,9 +114,8 @@ class IntakeOutcome(StrEnum):
 class NamedHead(NamedTuple):
     """A head named by a delivery, which may be old: GitHub delivers in any order, and repeatedly.
 
-    `previous_sha`: the commit before a push; NO_HEAD: none, the pull request was opened with this head; None: unknown.
-    `previous_base`: the base before a change of base. `has_case`: the author has made the case for it, so there is no
-    quiet window.
+    `previous_sha`: the commit before a push; None: unknown, or no push. `previous_base`: unused, as earlier versions wrote it.
+    `has_case`: the author has made the case for it, so there is no quiet window.
     """
 
     previous_sha: Sha | None = None

@@ -28,7 +28,7 @@ from worker.adapters.redis.store import Store
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.github_events import hash_issue
 from worker.domain.judge_request import FirstSeen, JudgeRequest, PullRef, Trigger
-from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead, ShownPull
+from worker.domain.lifecycle.intake import IntakeOutcome, NamedHead, ShownPull
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob, PendingCheckRun, QueuedDelivery
 from worker.domain.model import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
@@ -148,7 +148,7 @@ def test_arrival_of_a_head_is_kept_by_later_requests(store: Store) -> None:
 
 def push_from_another_commit(store: Store, **changes: Any) -> QueuedDelivery:
     """Push from an unknown commit to NEWER, while HEAD is known."""
-    request_judging(store, NamedHead(NO_HEAD), head_sha=HEAD, base=MAIN)
+    request_judging(store, NamedHead(), head_sha=HEAD, base=MAIN)
     changes = {"trigger": Trigger.PUSHED, "arrived": FirstSeen(head_sha=NEWER, at=REQUESTED_AT)} | changes
     assert request_judging(store, NamedHead(NEWEST), head_sha=NEWER, **changes) is IntakeOutcome.UNCONFIRMED
     return require(store.unconfirmed.next())

@@ -10,7 +10,6 @@ from tests.worker.domain.lifecycle.scenario import HEAD, NEWER, NEWEST, START, P
 from worker.domain.judge_request import DRAFT_TRIGGERS, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.intake import (
     MOST_LOOKS,
-    NO_HEAD,
     IntakeContext,
     IntakeOutcome,
     NamedHead,
@@ -263,17 +262,17 @@ def judge_request(**fields: Any) -> JudgeRequest:
 @pytest.mark.parametrize(
     ("first", "order"),
     [("a", order) for order in permutations([("a", "b"), ("b", "c"), ("c", "d")])]
-    + [("", order) for order in permutations([(NO_HEAD, "a"), ("a", "b"), ("b", "c")])],
+    + [("", order) for order in permutations([("", "a"), ("a", "b"), ("b", "c")])],
 )
 def test_newest_head_is_known_after_pushes_in_any_order(
     pull: PlayedPull, first: str, order: tuple[tuple[str, str], ...]
 ) -> None:
     shown = ShownPull(max(head for _, head in order) * 40, MAIN, draft=False)
     if first:
-        pull.request(Trigger.OPENED, first * 40, by=NamedHead(NO_HEAD))
+        pull.request(Trigger.OPENED, first * 40, by=NamedHead())
     for before, head in order:
-        trigger = Trigger.OPENED if before == NO_HEAD else Trigger.PUSHED
-        by = NamedHead(before if before == NO_HEAD else before * 40)
+        trigger = Trigger.PUSHED if before else Trigger.OPENED
+        by = NamedHead(before * 40 or None)
         deliver(pull, shown, by, trigger=trigger, head=head * 40)
     assert pull.state.head == shown.head_sha
 
@@ -286,27 +285,23 @@ def test_last_base_is_known_after_edits_in_any_order(route: tuple[BaseHash, ...]
     for order in permutations(pairwise(route)):
         pull = PlayedPull()
         pull.request(Trigger.OPENED, base=MAIN)
-        for left, base in order:
-            deliver(pull, ShownPull(HEAD, route[-1], draft=False), by_base(left), trigger=Trigger.BASE, base=base)
+        for _, base in order:
+            deliver(pull, ShownPull(HEAD, route[-1], draft=False), NamedHead(), trigger=Trigger.BASE, base=base)
             assert pull.state.base == route[-1]
-
-
-def by_base(left: BaseHash | None) -> NamedHead:
-    return NamedHead(previous_base=left)
 
 
 def push(pull: PlayedPull, before: Sha | None, head: Sha, **named: Any) -> IntakeOutcome:
     return pull.request(Trigger.PUSHED, head, by=NamedHead(before), **named)
 
 
-def move(pull: PlayedPull, left: BaseHash | None, base: BaseHash, **named: Any) -> IntakeOutcome:
-    return pull.request(Trigger.BASE, base=base, by=by_base(left), **named)
+def move(pull: PlayedPull, base: BaseHash, **named: Any) -> IntakeOutcome:
+    return pull.request(Trigger.BASE, base=base, by=NamedHead(), **named)
 
 
 @pytest.mark.parametrize(
     ("trigger", "by"),
     [
-        (Trigger.OPENED, NamedHead(NO_HEAD)),
+        (Trigger.OPENED, NamedHead()),
         (Trigger.PUSHED, NamedHead(NEWEST)),
         (Trigger.READY, NamedHead()),
         (Trigger.EDITED, NamedHead()),
@@ -314,7 +309,7 @@ def move(pull: PlayedPull, left: BaseHash | None, base: BaseHash, **named: Any) 
     ],
 )
 def test_delivery_with_another_head_waits_for_github(pull: PlayedPull, trigger: Trigger, by: NamedHead) -> None:
-    push(pull, NO_HEAD, HEAD)
+    push(pull, None, HEAD)
     pull.judge(HEAD)
     before = pull.state
     assert (pull.request(trigger, NEWER, by=by), pull.state) == (IntakeOutcome.UNCONFIRMED, before)
@@ -323,7 +318,7 @@ def test_delivery_with_another_head_waits_for_github(pull: PlayedPull, trigger: 
 
 
 def test_confirmed_reopening_ends_the_close(pull: PlayedPull) -> None:
-    push(pull, NO_HEAD, HEAD)
+    push(pull, None, HEAD)
     pull.close()
     assert pull.request(Trigger.REOPENED, NEWER, by=NamedHead()) is IntakeOutcome.UNCONFIRMED
     assert pull.state.is_closed
@@ -333,22 +328,21 @@ def test_confirmed_reopening_ends_the_close(pull: PlayedPull) -> None:
 
 def test_base_edit_counts_immediately_without_a_known_base(pull: PlayedPull) -> None:
     pull.request(Trigger.OPENED, base=None)
-    assert (move(pull, DEV, NEXT), pull.state.base) == (IntakeOutcome.COALESCED, NEXT)
+    assert (move(pull, NEXT), pull.state.base) == (IntakeOutcome.COALESCED, NEXT)
     assert pull.intakes[-1].is_rebased
 
 
-@pytest.mark.parametrize("left", [MAIN, DEV, None])
-def test_base_edit_waits_for_github(pull: PlayedPull, left: BaseHash | None) -> None:
+def test_base_edit_waits_for_github(pull: PlayedPull) -> None:
     pull.request(Trigger.OPENED, base=MAIN)
     before = pull.state
-    assert (move(pull, left, NEXT), pull.state) == (IntakeOutcome.UNCONFIRMED, before)
-    assert move(pull, left, NEXT, is_confirmed=True) is IntakeOutcome.COALESCED
+    assert (move(pull, NEXT), pull.state) == (IntakeOutcome.UNCONFIRMED, before)
+    assert move(pull, NEXT, is_confirmed=True) is IntakeOutcome.COALESCED
     assert (pull.state.base, pull.intakes[-1].is_rebased) == (NEXT, True)
 
 
 def test_confirmed_base_edit_to_the_known_base_keeps_decisions(pull: PlayedPull) -> None:
     pull.request(Trigger.OPENED, base=MAIN)
-    assert move(pull, DEV, MAIN, head=NEWER, is_confirmed=True) is IntakeOutcome.COALESCED
+    assert move(pull, MAIN, head=NEWER, is_confirmed=True) is IntakeOutcome.COALESCED
     assert (pull.state.head, pull.intakes[-1].is_rebased) == (NEWER, False)
 
 
@@ -425,14 +419,14 @@ def test_check_run_is_updated_when_a_pull_request_becomes_a_draft(pull: PlayedPu
 
 
 def test_forced_push_back_to_an_earlier_head_counts(pull: PlayedPull) -> None:
-    push(pull, NO_HEAD, HEAD)
+    push(pull, None, HEAD)
     push(pull, HEAD, NEWER)
     assert push(pull, NEWER, HEAD) is IntakeOutcome.COALESCED
     assert pull.state.head == HEAD
 
 
 def test_head_read_from_github_replaces_the_announced_one(pull: PlayedPull) -> None:
-    push(pull, NO_HEAD, HEAD)
+    push(pull, None, HEAD)
     push(pull, HEAD, NEWER)
     pull.request(Trigger.SWEEP, HEAD)
     assert pull.state.head == HEAD
@@ -460,10 +454,10 @@ def test_first_verdict_sets_an_unannounced_head(pull: PlayedPull) -> None:
 def test_new_base_while_due_counts_with_its_own_window(pull: PlayedPull) -> None:
     pull.request(base=MAIN)
     pull.now += 40_000
-    move(pull, MAIN, DEV, is_confirmed=True)
+    move(pull, DEV, is_confirmed=True)
     assert pull.due_in_s == 45
     pull.judge()
-    move(pull, DEV, MAIN, is_confirmed=True)
+    move(pull, MAIN, is_confirmed=True)
     assert pull.due_in_s == 0
 
 

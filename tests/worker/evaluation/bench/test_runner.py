@@ -33,7 +33,6 @@ from worker.domain.verdict.budget import Bill
 from worker.domain.verdict.events import Event
 from worker.domain.verdict.verdict import SubjectKind
 from worker.errors import BudgetReached, InputError, Unavailable
-from worker.evaluation import engine
 from worker.evaluation.bench.rows import BenchRow, RawRow, RowOutcome, read_lines
 from worker.evaluation.bench.runner import (
     BUDGET_FILE,
@@ -76,12 +75,6 @@ def opening(tmp_path: Path) -> BenchOpener:
 
 
 @pytest.fixture
-def forks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes are forked, since this one has no threads; a spawned one takes a second to load what judges."""
-    monkeypatch.setattr(engine, "get_context", {"spawn": get_context("fork")}.__getitem__)
-
-
-@pytest.fixture
 def out(tmp_path: Path) -> Path:
     folder = tmp_path / "out"
     folder.mkdir()
@@ -103,7 +96,6 @@ def test_rows_are_written_in_the_order_of_the_files(files: list[Path], out: Path
     assert not active_children()
 
 
-@pytest.mark.usefixtures("forks")
 def test_interrupted_run_resumes_where_it_stopped(files: list[Path], out: Path, opening: BenchOpener) -> None:
     stopped = run_bench(files, out, opening, 1)
     while next(stopped) < 3:
@@ -122,7 +114,6 @@ def test_interrupted_run_resumes_where_it_stopped(files: list[Path], out: Path, 
     assert (out / VERDICTS_FILE).read_bytes() == whole
 
 
-@pytest.mark.usefixtures("forks")
 def test_row_of_a_killed_process_is_judged_by_another(files: list[Path], out: Path, opening: BenchOpener) -> None:
     run = run_bench(files, out, opening, 1)
     while next(run) < 2:
@@ -135,7 +126,6 @@ def test_row_of_a_killed_process_is_judged_by_another(files: list[Path], out: Pa
     assert not active_children()
 
 
-@pytest.mark.usefixtures("forks")
 def test_failing_row_is_named_with_its_cause(out: Path, opening: BenchOpener, tmp_path: Path) -> None:
     path = samples.write_rows(tmp_path / "rows.jsonl", row("fine"), "{}", row("later"))
     with pytest.raises(TaskFailedError) as raised:
@@ -169,7 +159,6 @@ def test_row_that_needs_an_unavailable_model_halts(tmp_path: Path) -> None:
     assert "down" in halted.reason
 
 
-@pytest.mark.usefixtures("forks")
 @pytest.mark.parametrize(
     ("limit", "problem"),
     [

@@ -264,7 +264,8 @@ WITHOUT_CRITERIA = replace(REQUIREMENTS, criteria=())
 def test_accept_without_criteria_needs_evidence() -> None:
     (problem,) = read_error(accept_answer(criteria=[]), WITHOUT_CRITERIA).problems
     assert problem.startswith("An accept needs evidence: point at")
-    assert read_opinion(accept_answer(criteria=[], evidence=[evidence_at()]), WITHOUT_CRITERIA).evidence
+    opinion = read_opinion(accept_answer(criteria=[], evidence=[evidence_at()]), WITHOUT_CRITERIA)
+    assert (opinion.decision, len(opinion.evidence)) == (Leaning.ACCEPT, 1)
 
 
 def test_unmet_criterion_supports_reject_without_evidence() -> None:

@@ -346,6 +346,7 @@ def test_cut_text_ends_with_whole_line_and_byte_count() -> None:
 def test_fence_word_occurs_in_no_text(seed: str, texts: list[str]) -> None:
     word = make_fence(seed, texts).word
     assert not any(word in text for text in texts)
+    assert make_fence(seed, [*texts, "another"]).word != word
 
 
 def test_fence_encloses_text_between_two_marks() -> None:
