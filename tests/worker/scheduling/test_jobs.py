@@ -356,6 +356,16 @@ def test_judgings_after_a_rate_limit_are_spread_out_as_their_checks_show(
     assert all(abs(shown[f"100/{number}"] - at[number]) < 1 for number in numbers)
 
 
+def test_failed_judging_is_shown_although_the_ledger_is_unreadable(
+    run: Run, store: Store, world: ScriptedGitHub
+) -> None:
+    world.script(pull_ref(), "forbidden")
+    store.pulls.request_judging(judge_request())
+    store.client.call("HSET", keys.ledger(pull_ref()).name, "entry", "not encrypted")
+    assert run() is not None
+    assert world.checks() == {f"100/1 {HEAD}": f"action_required: {GIVEN_UP}checks: write is missing"}
+
+
 @pytest.mark.parametrize(
     ("step", "state"),
     [
