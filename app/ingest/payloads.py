@@ -113,7 +113,7 @@ class PayloadPullRequest(PayloadModel):
 
 
 class BaseChange(PayloadModel):
-    ref: PreviousValue | None = None
+    """The pull request got another base; GitHub is asked which."""
 
 
 class PullChanges(PayloadModel):

@@ -1,6 +1,7 @@
 """Reconciliation: redelivery of missed deliveries, and sweeps of open pull requests and reopened checks."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -18,7 +19,8 @@ from tests.worker.adapters.redis.store_samples import (
     start_judging,
 )
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import items, text
+from worker.adapters.redis.connection.client import find_server_time, items, text
+from worker.adapters.redis.judging import intake
 from worker.adapters.redis.records import MOST_TIMES, RedisProgress, add_repositories, find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.github_events import (
@@ -29,7 +31,7 @@ from worker.domain.github_events import (
     RepositoryAdded,
 )
 from worker.domain.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger
-from worker.domain.lifecycle.intake import IntakeOutcome, NamedHead, RequestDelivery, ShownPull
+from worker.domain.lifecycle.intake import NamedHead, ShownPull
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import QueuedDelivery
 from worker.domain.model import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
@@ -47,6 +49,7 @@ from worker.scheduling.reconcile import (
     OpenPullSweep,
     ReopenedCheckSweep,
 )
+from worker.settings import Timing
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 INSTALLATION = InstallationId(100)
@@ -113,83 +116,70 @@ def missed_deliveries(store: Store, log: DeliveryLog, clock: StoppedClock | None
     return MissedDeliveries(log, RedisProgress(store.client), clock or StoppedClock())
 
 
-class UnconfirmedDeliveries:
-    """The queue of one delivery, whose confirmations have these *outcomes*."""
-
-    def __init__(self, *outcomes: IntakeOutcome) -> None:
-        self.outcomes = list(outcomes)
-        self.calls: list[float | str] = []
-
-    def next(self) -> None: ...
-
-    def confirm(self, queued: QueuedDelivery, shown: ShownPull, *, is_last: bool) -> IntakeOutcome:
-        assert (queued.delivery.request.head_sha, shown.head_sha) == (HEAD, NEWER)
-        self.calls.append("last" if is_last else "confirm")
-        return self.outcomes.pop(0)
-
-    def postpone(self, task: RequestDelivery, delay: timedelta, /) -> None:
-        assert task.request.head_sha == HEAD
-        self.calls.append(delay.total_seconds())
-
-    def complete(self, done: RequestDelivery, /) -> None: ...
-
-
 class CurrentPulls:
-    """`gone`: why GitHub does not show the pull request as open."""
+    """GitHub shows the pull request with this *head*; None: closed."""
 
-    gone = ""
+    def __init__(self, head: Sha | None) -> None:
+        self._head = head
 
     def find_shown(self, request: JudgeRequest) -> ShownPull:
-        assert request.head_sha == HEAD
-        if self.gone:
-            raise SubjectGone(self.gone)
-        return ShownPull(NEWER, MAIN, draft=False)
+        assert request.head_sha == NEWER
+        if self._head is None:
+            raise SubjectGone("closed")
+        return ShownPull(self._head, MAIN, draft=False)
 
 
-def confirm(
-    deliveries: UnconfirmedDeliveries, *after_s: float, failed: int = 0, current: CurrentPulls | None = None
-) -> None:
-    """Ask GitHub about a delivery so many seconds after its receipt. *failed*: earlier attempts that failed."""
+def push_of_unknown_order(store: Store) -> QueuedDelivery:
+    """A push to NEWER from an unknown commit, while HEAD is known."""
+    store.pulls.request_judging(judge_request())
+    push = judge_request(head_sha=NEWER, trigger=Trigger.PUSHED, requested_at=NOW)
+    intake.request_judging(store.client, push, Timing(), NamedHead("9" * 40))
+    queued = store.unconfirmed.next()
+    assert queued is not None
+    return queued
+
+
+def confirm(store: Store, queued: QueuedDelivery, head: Sha | None, after_s: float) -> float | None:
+    """Ask GitHub so long after the receipt. Seconds until it is asked again; None: never."""
     clock = StoppedClock()
-    confirmation = DeliveryConfirmation(current or CurrentPulls(), deliveries, clock, timedelta(seconds=2))
-    delivery = RequestDelivery(request=judge_request(requested_at=NOW), named_by=NamedHead())
-    for attempt, seconds in enumerate(after_s, failed + 1):
-        clock.at = NOW + timedelta(seconds=seconds)
-        confirmation.confirm(QueuedDelivery(delivery, attempt))
-
-
-LATE = IntakeOutcome.LATE
+    clock.at = NOW + timedelta(seconds=after_s)
+    DeliveryConfirmation(CurrentPulls(head), store.unconfirmed, clock, timedelta(seconds=2)).confirm(queued)
+    name = queued.delivery.request.delivery_id
+    due_at = store.client.call("ZSCORE", keys.UNCONFIRMED.order.name, name)
+    return None if due_at is None else round((float(text(due_at)) - find_server_time(store.client)) / 1000)
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "after_s", "calls"),
+    ("head", "attempt", "after_s", "pause_s"),
     [
-        ([IntakeOutcome.QUEUED], [0], ["confirm"]),
-        ([IntakeOutcome.UNCONFIRMED, IntakeOutcome.QUEUED], [0, 0], ["confirm", 0.0, "confirm"]),
-        ([LATE, IntakeOutcome.COALESCED], [0, 2], ["confirm", 2.0, "confirm"]),
-        ([LATE] * 4, [0, 2, 6, 14], ["confirm", 2.0, "confirm", 4.0, "confirm", 8.0, "last", 8.0]),
+        (NEWER, 1, 0, None),
+        (HEAD, 1, 0, 2),
+        (HEAD, 2, 2, 4),
+        (HEAD, 9, 9.9, 8),
+        (HEAD, 1, 10, None),
     ],
 )
 def test_github_is_asked_for_an_announced_head_for_ten_seconds(
-    outcomes: list[IntakeOutcome], after_s: list[float], calls: list[float | str]
+    store: Store, head: Sha, attempt: int, after_s: float, pause_s: float | None
 ) -> None:
-    deliveries = UnconfirmedDeliveries(*outcomes)
-    confirm(deliveries, *after_s)
-    assert deliveries.calls == calls
+    queued = replace(push_of_unknown_order(store), attempt=attempt)
+    assert confirm(store, queued, head, after_s) == pause_s
+    assert store.checks().newest_head(pull_ref()) == head
 
 
-def test_failed_attempts_do_not_end_the_search_for_an_announced_head() -> None:
-    deliveries = UnconfirmedDeliveries(LATE)
-    confirm(deliveries, 3, failed=9)
-    assert deliveries.calls == ["confirm", 8.0]
+def test_github_is_asked_again_after_a_later_event(store: Store) -> None:
+    queued = push_of_unknown_order(store)
+    store.pulls.request_judging(judge_request())
+    assert confirm(store, queued, NEWER, 0) == 0
+    assert store.checks().newest_head(pull_ref()) == HEAD
 
 
 @pytest.mark.parametrize(("after_s", "error"), [(30, Unavailable), (90, SubjectGone)])
-def test_closed_pull_request_of_a_recent_delivery_is_searched_again(after_s: float, error: type[Exception]) -> None:
-    current = CurrentPulls()
-    current.gone = "closed"
+def test_closed_pull_request_of_a_recent_delivery_is_searched_again(
+    store: Store, after_s: float, error: type[Exception]
+) -> None:
     with pytest.raises(error, match="closed"):
-        confirm(UnconfirmedDeliveries(), after_s, current=current)
+        confirm(store, push_of_unknown_order(store), None, after_s)
 
 
 def test_delivery_that_always_fails_is_given_up(store: Store) -> None:

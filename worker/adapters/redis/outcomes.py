@@ -23,11 +23,10 @@ from worker.adapters.redis.connection.client import (
 )
 from worker.adapters.redis.connection.transactions import Operation, Transaction, in_transaction, read_due, write_all
 from worker.adapters.redis.encryption_and_tokens import Codec, SealedPart
-from worker.adapters.redis.judging.intake import milliseconds, rules_at
+from worker.adapters.redis.judging.intake import add_item, milliseconds, rules_at
 from worker.adapters.redis.judging.state import load, save
 from worker.adapters.redis.keys import PULL_REQUEST_EVENTS
 from worker.adapters.redis.ledger_and_events import append_event
-from worker.adapters.redis.queues import add_item
 from worker.domain.github_events import PullRequestEvent, PullRequestEventKind, hash_issue
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.work import DuePullRequest

@@ -40,7 +40,7 @@ from worker.adapters.redis.connection.transactions import (
 )
 from worker.adapters.redis.encryption_and_tokens import Codec
 from worker.adapters.redis.judging import intake
-from worker.adapters.redis.judging.intake import index_head, milliseconds, receive_request
+from worker.adapters.redis.judging.intake import add_item, index_head, milliseconds, receive_request
 from worker.adapters.redis.judging.state import load
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
@@ -103,12 +103,6 @@ def receive(
     transaction.write("SET", marker.name, 1, "EX", marker.seconds)
     add_item(transaction, queue, *item)
     return IntakeOutcome.QUEUED
-
-
-def add_item(transaction: Transaction, queue: QueueKeys, name: str, text: str) -> None:
-    """Queue an item, due now. It replaces the one of this name."""
-    transaction.write("HSET", queue.texts.name, name, text)
-    transaction.write("ZADD", queue.order.name, transaction.now, name)
 
 
 def removal(queue: QueueKeys, name: str) -> tuple[Command, ...]:

@@ -284,7 +284,7 @@ _CREATION_NAME: Final = pattern(
     r"looks?[_ ]?ok|can[_ ]?(?:be[_ ]?)?(?:built|build|create|construct|instantiate|import|start|initiali[sz]e|load|open)",
     re.IGNORECASE,
 )
-_WORDS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_NAME_PARTS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PERMITS: Final = frozenset(
     {"allow", "allows", "allowed", "accept", "accepts", "accepted", "support", "supports", "supported", "permit"}
     | {"permits", "permitted", "valid", "tolerates", "tolerated", "skip", "skips", "skipped"}
@@ -297,7 +297,7 @@ _FAILING_CALL: Final = pattern(
 
 def is_smoke_test(test: Test) -> bool:
     """Whether the test says that something is allowed, can be made or does not fail, or makes a call fail that is retried."""
-    parts = {word.lower() for word in _WORDS.findall(test.name)}
+    parts = {word.lower() for word in _NAME_PARTS.findall(test.name)}
     remarks = (test.function.docstring, *map(text_of, test.function.comments))
     if not parts.isdisjoint(_PERMITS) or any(SMOKE_TEST.search(text) for text in (test.name, *remarks)):
         return True
@@ -494,7 +494,6 @@ def _is_reason(text: str) -> bool:
     return len({word.casefold() for word in _REASON_WORD.findall(text)} - _EMPTY_WORDS) >= _FEWEST_WORDS
 
 
-_NAME_PARTS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _LONG_PART: Final = 6
 _MOST_ASKED: Final = 20_000
 _PARTS: Final = pattern(r"[:,;] ")

@@ -270,7 +270,7 @@ LINEAR, STEPPED = PartialCredit(map=CreditMap.LINEAR), PartialCredit(map=CreditM
         (1.0, {"partial_credit": STEPPED}, "12/16 cases pass", 0.75, {}),
         (1.0, {"partial_credit": STEPPED}, "Tests: 16 of 16", 1.0, {}),
         (1.0, {"partial_credit": STEPPED}, "3 passed, 13 failed", 0.5, {}),
-        (1.0, {"partial_credit": LINEAR}, "nobody counted", 0.5, {"partial_credit_test_signal_found": False}),
+        (1.0, {"partial_credit": LINEAR}, "nothing is counted", 0.5, {"partial_credit_test_signal_found": False}),
         (0.6, {"partial_credit": PartialCredit(enabled=False)}, "1/2 tests", 0.6, {}),
         (0.8, {}, "I'm unable to help with this.", 0.4, {"workload_assistant_refusal_detected": True}),
         (0.8, {}, "x" * 160 + " I cannot help", 0.8, {}),

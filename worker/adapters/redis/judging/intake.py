@@ -12,7 +12,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, Reply, items, read_json, text, whole
 from worker.adapters.redis.connection.transactions import Operation, Transaction, run
 from worker.adapters.redis.judging.state import PULL_S, expect_state, load, parse_state, read_commands, save
-from worker.adapters.redis.keys import SHARED_HEADS, UNCONFIRMED
+from worker.adapters.redis.keys import SHARED_HEADS, UNCONFIRMED, QueueKeys
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle import intake as lifecycle
@@ -125,8 +125,7 @@ def receive_request(
     save(transaction, pull, state, intake.state)
     if intake.outcome is IntakeOutcome.UNCONFIRMED and by is not None:
         delivery = RequestDelivery(request=request, named_by=by, unless_judged_by=tuple(unless_judged_by))
-        transaction.write("HSET", UNCONFIRMED.texts.name, request.delivery_id, delivery.model_dump_json())
-        transaction.write("ZADD", UNCONFIRMED.order.name, transaction.now, request.delivery_id)
+        add_item(transaction, UNCONFIRMED, request.delivery_id, delivery.model_dump_json())
     if intake.outside_turn_at is not None:
         transaction.expect(("GET", turn), turn_at)
         transaction.write("SET", turn, f"{intake.outside_turn_at:.0f}", "EX", PULL_S)
@@ -167,6 +166,12 @@ def _judging_requested(
         outside_gap_ms=gap_ms,
         outside_ahead_ms=gap_ms * (OUTSIDE_BURST - 1),
     )
+
+
+def add_item(transaction: Transaction, queue: QueueKeys, name: str, text: str) -> None:
+    """Queue an item, due now. It replaces the one of this name."""
+    transaction.write("HSET", queue.texts.name, name, text)
+    transaction.write("ZADD", queue.order.name, transaction.now, name)
 
 
 def index_head(transaction: Transaction, pull: PullRef, head: Sha) -> None:

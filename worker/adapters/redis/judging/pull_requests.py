@@ -22,7 +22,7 @@ from worker.adapters.redis.connection.client import (
     whole,
 )
 from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, in_transaction, run
-from worker.adapters.redis.judging.intake import IntakeReceipt, milliseconds, request_judging, request_sync
+from worker.adapters.redis.judging.intake import IntakeReceipt, index_head, milliseconds, request_judging, request_sync
 from worker.adapters.redis.judging.state import CHECK_QUEUES, DUE_QUEUES, PULL_S, find_next, load, save
 from worker.adapters.redis.ledger_and_events import lose_evaluation
 from worker.domain.judge_request import (
@@ -279,9 +279,7 @@ class RedisPullRequests(RedisPart):
         after, result = lifecycle.finish(state, end, transaction.now)
         save(transaction, pull, state, after)
         if end.head is not None:
-            heads = keys.heads(pull.installation_id, pull.repository_id, end.head).name
-            transaction.write("SADD", heads, pull.number)
-            transaction.write("EXPIRE", heads, PULL_S)
+            index_head(transaction, pull, end.head)
         if end.base is not None:  # a push there may change the rules of this verdict
             bases = keys.judged_bases(pull.installation_id, pull.repository_id, end.base).name
             transaction.write("ZADD", bases, transaction.now, pull.number)
